@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/haricotq/haricot/internal/protocol"
+	"github.com/haricotq/haricot/internal/queue"
+)
+
+// Config says how an engine works.
+type Config struct {
+	// MaxJobSize is the largest body in bytes that a put may bring.
+	MaxJobSize uint32
+	// MemoryLimit is how many bytes jobs may take before puts are refused with
+	// OUT_OF_MEMORY; 0 is no limit.
+	MemoryLimit int64
+	// Process reports the part of stats that the queue does not know.
+	Process func() protocol.ProcessStats
+}
+
+// dueBudget is how many due jobs, pauses and waits a turn attends to at most,
+// so that clients are served while a storm of delayed jobs falls due. It takes
+// well under a millisecond.
+const dueBudget = 1000
+
+// Engine owns the queue and the sessions that act on it.
+type Engine struct {
+	config  Config
+	machine *queue.Machine
+	now     queue.Instant // of the running turn
+
+	sessions []*Session // by ClientID; nil where there is none
+	open     int
+	// resumed are sessions that can go on with input they had to keep, dirty
+	// those with something to send or to close.
+	resumed []*Session
+	dirty   []*Session
+	sending []*Session // those of the last turn, emptied
+	moreDue bool
+
+	buffers  [][]byte // for output, empty and ready for use
+	document []byte
+}
+
+// New makes an engine with an empty queue.
+func New(config Config) *Engine {
+	machine := queue.New(queue.Config{MaxJobSize: config.MaxJobSize, MemoryLimit: config.MemoryLimit})
+	return &Engine{config: config, machine: machine}
+}
+
+// Release gives back the memory of all jobs. The engine is of no use after it.
+func (e *Engine) Release() error { return e.machine.Release() }
+
+// SetDraining makes the server refuse puts, or take them again.
+func (e *Engine) SetDraining(on bool) { e.machine.SetDraining(on) }
+
+// Open makes a session for a connection.
+func (e *Engine) Open(conn Conn) *Session {
+	s := &Session{engine: e, conn: conn, client: e.machine.Open()}
+	for int(s.client) >= len(e.sessions) {
+		e.sessions = append(e.sessions, nil)
+	}
+	e.sessions[s.client] = s
+	e.open++
+	return s
+}
+
+// Sessions returns how many sessions are open or have output left to send.
+func (e *Engine) Sessions() int { return e.open }
+
+// Begin starts a turn at a moment and does what is due.
+func (e *Engine) Begin(now queue.Instant) {
+	e.now = now
+	e.moreDue = e.machine.Advance(now, dueBudget)
+	e.route()
+}
+
+// Finish ends the turn: sessions that were held up go on with the input that
+// they kept, then everything is sent.
+func (e *Engine) Finish() {
+	for len(e.resumed) > 0 {
+		s := e.resumed[len(e.resumed)-1]
+		e.resumed = e.resumed[:len(e.resumed)-1]
+		s.resume()
+	}
+	// Sending may find a connection broken, whose jobs then go to others: those
+	// are sent in the next turn.
+	e.dirty, e.sending = e.sending[:0], e.dirty
+	for i, s := range e.sending {
+		e.sending[i] = nil
+		s.dirty = false
+		s.flush()
+	}
+}
+
+// Wait returns how long the next turn can wait if nothing arrives; ok is false
+// if for ever.
+func (e *Engine) Wait(now queue.Instant) (d time.Duration, ok bool) {
+	if e.moreDue || len(e.resumed) > 0 || len(e.dirty) > 0 {
+		return 0, true
+	}
+	at, ok := e.machine.Next()
+	return max(0, time.Duration(at-now)), ok
+}
+
+// route brings the machine's replies to their sessions.
+func (e *Engine) route() {
+	replies := e.machine.Replies()
+	for i := range replies {
+		r := &replies[i]
+		if r.Form == protocol.ServerDocument {
+			stats, process := e.machine.Stats(), e.config.Process()
+			e.document = protocol.AppendStats(e.document[:0], &stats, &process)
+			r.Form, r.Data = protocol.Document, e.document
+		}
+		e.sessions[r.To].reply(&r.Reply)
+	}
+	e.machine.Clear()
+}
+
+// Output buffers go from session to session, so that an idle connection has
+// none. Those that a large reply has blown up are left to the garbage collector.
+const (
+	smallBuffer = 4 << 10
+	largeBuffer = 64 << 10
+	spareBuffer = 64
+)
+
+func (e *Engine) takeBuffer() []byte {
+	if n := len(e.buffers); n > 0 {
+		b := e.buffers[n-1]
+		e.buffers = e.buffers[:n-1]
+		return b
+	}
+	return make([]byte, 0, smallBuffer)
+}
+
+func (e *Engine) giveBuffer(b []byte) {
+	if cap(b) > 0 && cap(b) <= largeBuffer && len(e.buffers) < spareBuffer {
+		e.buffers = append(e.buffers, b[:0])
+	}
+}

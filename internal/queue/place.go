@@ -1,0 +1,120 @@
+package queue
+
+import "github.com/haricotq/haricot/internal/protocol"
+
+// This file moves jobs between the places where they can be. A job is taken out
+// of its place, changed while it is in none, and brought into the next.
+
+// takeOut takes a job out of the tube: it must be ready, delayed or buried.
+func (m *Machine) takeOut(s slot) {
+	j := m.job(s)
+	t := m.tubeOf(j)
+	switch j.state {
+	case ready:
+		t.ready.remove(m, int(j.place))
+		if j.priority < protocol.UrgentBelow {
+			t.jobs.Urgent--
+			m.stats.Jobs.Urgent--
+		}
+		if t.ready.n == 0 {
+			m.letGo(t)
+		}
+	case delayed:
+		t.delayed.remove(m, int(j.place))
+	case buried:
+		t.buried.unlink(m, s)
+	case incoming, reserved:
+		panic("queue: a job that is " + j.state.String() + " is not in its tube")
+	}
+	m.count(t, j.state, lessOne)
+}
+
+// unreserve takes a job out of the hands of the client that holds it.
+func (m *Machine) unreserve(c *client, s slot) {
+	j := m.job(s)
+	c.reserved.remove(m, int(j.place))
+	c.held.unlink(m, s)
+	m.count(m.tubeOf(j), reserved, lessOne)
+}
+
+// makeReady brings a job into its tube's ready ones, and gives it to the
+// client that waits longest for one, if there is any.
+func (m *Machine) makeReady(now Instant, s slot) {
+	j := m.job(s)
+	t := m.tubeOf(j)
+	j.state = ready
+	t.ready.push(m, entry{uint64(j.id), uint32(j.priority), s})
+	m.count(t, ready, 1)
+	if j.priority < protocol.UrgentBelow {
+		t.jobs.Urgent++
+		m.stats.Jobs.Urgent++
+	}
+	if t.ready.n == 1 {
+		m.hold(t)
+	}
+	m.serve(now, t)
+}
+
+// makeDelayed brings a job into its tube's delayed ones, to be ready at due.
+func (m *Machine) makeDelayed(s slot, due Instant) {
+	j := m.job(s)
+	t := m.tubeOf(j)
+	j.state, j.deadline = delayed, due
+	t.delayed.push(m, entry{uint64(due), 0, s})
+	m.count(t, delayed, 1)
+	m.arm(&t.timer, due)
+}
+
+// makeBuried brings a job, which has a history, to the end of its tube's
+// buried ones.
+func (m *Machine) makeBuried(s slot) {
+	j := m.job(s)
+	t := m.tubeOf(j)
+	j.state = buried
+	t.buried.append(m, s)
+	m.count(t, buried, 1)
+}
+
+// give takes a job out of its tube, reserves it for a client and tells it. If
+// there is no memory left to note who holds the job it stays where it is, and
+// the client is told that.
+func (m *Machine) give(now Instant, c *client, s slot) {
+	h, err := m.recall(s)
+	if err != nil {
+		m.say(c, protocol.OutOfMemory)
+		return
+	}
+	m.takeOut(s)
+	j := m.job(s)
+	h.owner = c.id
+	h.reserves++
+	j.state, j.deadline = reserved, now.add(j.timeToRun())
+	c.reserved.push(m, entry{uint64(j.deadline), 0, s})
+	c.held.append(m, s)
+	m.count(m.tubeOf(j), reserved, 1)
+	m.arm(&c.timer, j.deadline)
+	m.tell(c, protocol.Reply{Form: protocol.WithJob, Word: protocol.Reserved, Number: uint64(j.id), Data: m.body(j)})
+}
+
+// delete takes a job out of the queue for good.
+func (m *Machine) delete(c *client, id protocol.JobID) {
+	s := m.find(id)
+	switch {
+	case s == 0:
+		m.say(c, protocol.NotFound)
+		return
+	case m.job(s).state != reserved:
+		m.takeOut(s)
+	case m.past(s).owner == c.id:
+		m.unreserve(c, s)
+	default:
+		m.say(c, protocol.NotFound)
+		return
+	}
+	t := m.tubeOf(m.job(s))
+	t.deletes++
+	m.leave(s)
+	m.free(s)
+	m.reap(t)
+	m.say(c, protocol.Deleted)
+}

@@ -1,0 +1,112 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/haricotq/haricot/internal/protocol"
+)
+
+// incomingPut is a client's put whose body has not arrived.
+type incomingPut struct {
+	job slot // 0 if the put is refused
+	// refusal is what the client will be told once the body has gone by.
+	refusal protocol.Word
+}
+
+// Intake says what to do with the bytes that follow the line of a put.
+type Intake struct {
+	// Body is to be filled with the body, after which comes a CRLF. It is nil
+	// if the put is refused; an empty body has an empty one.
+	Body []byte
+	// Discard is how many bytes to throw away.
+	Discard uint64
+	// None says that no body follows: the bytes are the next command.
+	None bool
+}
+
+// bodyEnd is the length of the CRLF after a body.
+const bodyEnd = 2
+
+// BeginPut carries out the line of a put. Unless the Intake says that there
+// is no body, EndPut must follow when it has gone by.
+func (m *Machine) BeginPut(now Instant, from ClientID, cmd *protocol.Command) Intake {
+	c := m.clients[from]
+	m.stats.Commands[protocol.Put]++
+	if cmd.Size > m.config.MaxJobSize {
+		return m.refusePut(c, cmd, protocol.JobTooBig)
+	}
+	if cmd.Malformed {
+		m.say(c, protocol.BadFormat)
+		return Intake{None: true}
+	}
+	m.markProducer(c)
+	// The id is spent now, whatever becomes of the put, as beanstalkd does: so
+	// jobs of equal priority stand in the order in which their lines came.
+	id := m.nextID
+	m.nextID++
+	if limit := m.config.MemoryLimit; limit > 0 && m.memory.Used()+int64(cmd.Size) > limit {
+		return m.refusePut(c, cmd, protocol.OutOfMemory)
+	}
+	n, err := m.jobs.Alloc()
+	if err != nil {
+		return m.refusePut(c, cmd, protocol.OutOfMemory)
+	}
+	body, err := m.memory.Alloc(int(cmd.Size))
+	if err != nil {
+		m.jobs.Free(n)
+		return m.refusePut(c, cmd, protocol.OutOfMemory)
+	}
+	c.put.job = slot(n)
+	j := m.job(c.put.job)
+	*j = job{
+		id:       id,
+		created:  now,
+		body:     body,
+		size:     cmd.Size,
+		priority: cmd.Priority,
+		delay:    uint32(cmd.Delay / time.Second),
+		ttr:      uint32(max(cmd.TTR, protocol.MinTTR) / time.Second),
+		tube:     c.tube.number,
+	}
+	return Intake{Body: m.body(j)}
+}
+
+func (m *Machine) refusePut(c *client, cmd *protocol.Command, why protocol.Word) Intake {
+	c.put.refusal = why
+	return Intake{Discard: uint64(cmd.Size) + bodyEnd}
+}
+
+// EndPut carries out a put whose body has gone by; complete tells that a CRLF
+// stood behind it.
+func (m *Machine) EndPut(now Instant, from ClientID, complete bool) {
+	c := m.clients[from]
+	s, why := c.put.job, c.put.refusal
+	c.put = incomingPut{}
+	switch {
+	case s == 0:
+	case !complete:
+		why = protocol.ExpectedCRLF
+	case m.draining:
+		why = protocol.Draining
+	default:
+		m.accept(now, c, s)
+		return
+	}
+	if s != 0 {
+		m.free(s)
+	}
+	m.say(c, why)
+}
+
+func (m *Machine) accept(now Instant, c *client, s slot) {
+	j := m.job(s)
+	m.enter(s)
+	m.tubeOf(j).total++
+	m.stats.TotalJobs++
+	m.tell(c, protocol.Reply{Form: protocol.WithNumber, Word: protocol.Inserted, Number: uint64(j.id)})
+	if j.delay > 0 {
+		m.makeDelayed(s, now.add(time.Duration(j.delay)*time.Second))
+	} else {
+		m.makeReady(now, s)
+	}
+}
