@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/haricotq/haricot/internal/service"
+)
+
+// Exit statuses are beanstalkd's, since init scripts and packages look at them. A second stop signal adds 128 plus its number.
+const (
+	exitOK         = 0
+	exitInternal   = 1   // the server failed while it ran
+	exitUsage      = 5   // the command line is wrong
+	exitUserLookup = 32  // the user database cannot be read
+	exitNoUser     = 33  // the user of -u does not exist
+	exitSwitchUser = 34  // the system does not let the process become the user of -u
+	exitSocket     = 111 // a socket cannot be had
+	exitSignal     = 128
+)
+
+// errAnswered ends a command line whose question has been answered while it was read: -h or -v.
+var errAnswered = errors.New("answered")
+
+// failure is the end of a command that did not succeed.
+type failure struct {
+	error
+	code int
+	told bool // told says that the person knows already, through the log.
+}
+
+func (f *failure) Unwrap() error { return f.error }
+
+// usage marks an error as a fault of the command line.
+func usage(err error) *failure { return &failure{error: err, code: exitUsage} }
+
+// failed finds the failure in the outcome of a command, nil if there is none.
+func failed(err error) *failure {
+	if err == nil || errors.Is(err, errAnswered) {
+		return nil
+	}
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	return &failure{error: err, code: exitInternal}
+}
+
+// userStatus is the exit status for an error of package service about users.
+func userStatus(err error) int {
+	switch {
+	case errors.Is(err, service.ErrNoSuchUser):
+		return exitNoUser
+	case errors.Is(err, service.ErrUserLookup):
+		return exitUserLookup
+	default:
+		return exitSwitchUser
+	}
+}

@@ -1,0 +1,35 @@
+package main
+
+import "github.com/alecthomas/kong"
+
+const description = "A work queue server that speaks the beanstalk protocol. Called with a flag first, with nothing, or by the name " +
+	"beanstalkd, it serves at once; 'haricot help' lists the other commands."
+
+// helpCommand prints a help page to standard output, because it was asked for by name. The flag -h prints to standard error, as
+// beanstalkd does.
+type helpCommand struct {
+	Command []string `arg:"" optional:"" help:"The command to explain."`
+}
+
+// Run prints the page.
+func (c *helpCommand) Run(parser *kong.Kong) error {
+	ctx, err := kong.Trace(parser, c.Command)
+	if err == nil {
+		err = ctx.Error
+	}
+	if err != nil {
+		return usage(err)
+	}
+	return kong.DefaultHelpPrinter(kong.HelpOptions{
+		Compact: true, WrapUpperBound: 100, ValueFormatter: kong.DefaultHelpValueFormatter,
+	}, ctx)
+}
+
+// helpOnStderr answers -h and --help, and ends the reading of the command line.
+func helpOnStderr(options kong.HelpOptions, ctx *kong.Context) error {
+	ctx.Stdout = ctx.Stderr
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
+		return err
+	}
+	return errAnswered
+}
