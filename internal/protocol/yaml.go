@@ -63,29 +63,27 @@ func (y *yaml) jobCounts(c *JobCounts) {
 // scalar matches the plain scalars that YAML 1.1 or 1.2 resolves to a number
 // or a date, after the types in the YAML type repository and the core schema.
 // Those that look like words are in yamlWords.
-var scalar = regexp.MustCompile(`^(?:` + strings.Join([]string{
-	`[-+]?0b[01_]+`,
+var scalar = regexp.MustCompile(`^(?i:` + strings.Join([]string{
+	`[-+]?_*0_*b[01_]+`,
 	`[-+]?0o?[0-7_]+`,
-	`[-+]?0x[0-9a-fA-F_]+`,
-	`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?`,
-	`[-+]?\.[0-9_]+(?:[eE][-+]?[0-9]+)?`,
-	`[-+]?\.(?:inf|Inf|INF)`,
-	`\.(?:nan|NaN|NAN)`,
-	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?`,
+	`[-+]?_*0_*x[0-9a-f_]+`,
+	`[-+]?_*[0-9][0-9_]*(?::[0-5]?[0-9])*(?:\.[0-9_]*)?(?:e[-+]?[0-9]+)?`,
+	`[-+]?\.[0-9_]+(?:e[-+]?[0-9]+)?`,
+	`[-+]?\.e[-+][0-9]+`, // Ruby's parser fails on it.
+	`[-+]?\.inf`,
+	`\.nan`,
+	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[t \t].*)?`,
 }, "|") + `)$`)
 
 var yamlWords = map[string]bool{
-	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true,
-	"n": true, "N": true, "no": true, "No": true, "NO": true,
-	"true": true, "True": true, "TRUE": true, "false": true, "False": true, "FALSE": true,
-	"on": true, "On": true, "ON": true, "off": true, "Off": true, "OFF": true,
-	"null": true, "Null": true, "NULL": true, "~": true, "": true, "=": true, "<<": true,
+	"y": true, "yes": true, "n": true, "no": true, "true": true, "false": true, "on": true, "off": true,
+	"null": true, "~": true, "": true, "=": true, "<<": true,
 }
 
 // misread tells whether YAML would read s, written plain as a value, as
 // anything but the text s.
 func misread(s string) bool {
-	if yamlWords[s] || strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@` ") {
+	if yamlWords[strings.ToLower(s)] || strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@` ") {
 		return true
 	}
 	if strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.HasSuffix(s, ":") || strings.HasSuffix(s, " ") {
@@ -96,5 +94,5 @@ func misread(s string) bool {
 			return true
 		}
 	}
-	return strings.ContainsAny(s[:1], "0123456789+.") && scalar.MatchString(s)
+	return strings.ContainsAny(s[:1], "0123456789+._") && scalar.MatchString(s)
 }

@@ -26,6 +26,7 @@ func (m *Machine) Next() (at Instant, ok bool) {
 // Advance does what is due: delayed jobs become ready, pauses, reservations
 // and waits end, each at its turn. It stops after budget of them, so that a
 // storm does not keep clients from being served, and tells whether more is due.
+// Finding that nothing is due yet after all takes from the budget too.
 func (m *Machine) Advance(now Instant, budget int) (more bool) {
 	for len(m.timers) > 0 && m.timers[0].key <= int64(now) {
 		if budget == 0 {
@@ -33,13 +34,15 @@ func (m *Machine) Advance(now Instant, budget int) (more bool) {
 		}
 		budget--
 		timer := m.timers[0]
-		next := forever
-		if timer.client != nil {
-			m.advanceClient(now, timer.client)
-			next = timer.client.attention()
-		} else {
-			m.advanceTube(now, timer.tube)
-			next = timer.tube.attention()
+		next := timer.attention()
+		// If the key was lower than that, the turn of what is due is still to come.
+		if int64(next) == timer.key {
+			if timer.client != nil {
+				m.advanceClient(now, timer.client)
+			} else {
+				m.advanceTube(now, timer.tube)
+			}
+			next = timer.attention()
 		}
 		// What was done may have armed the timer anew, and even for earlier.
 		if next == forever {
@@ -49,6 +52,14 @@ func (m *Machine) Advance(now Instant, budget int) (more bool) {
 		}
 	}
 	return false
+}
+
+// attention is when something of the tube or the client is due next.
+func (i *item) attention() Instant {
+	if i.client != nil {
+		return i.client.attention()
+	}
+	return i.tube.attention()
 }
 
 // attention is when something of the tube is due next.

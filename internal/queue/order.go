@@ -17,12 +17,16 @@ type item struct {
 const absent = -1
 
 // before is the order. Of equal keys the one without a client comes first: what
-// becomes ready at a moment is ready for whose time is up at that moment.
+// becomes ready at a moment is ready for whose time is up at that moment. Of two
+// clients the lower id comes first, so that nothing is left to chance.
 func (i *item) before(other *item) bool {
 	if i.key != other.key {
 		return i.key < other.key
 	}
-	return i.client == nil && other.client != nil
+	if i.client == nil || other.client == nil {
+		return i.client == nil && other.client != nil
+	}
+	return i.client.id < other.client.id
 }
 
 // order is a binary heap of items.

@@ -15,10 +15,10 @@ type incomingPut struct {
 
 // Intake says what to do with the bytes that follow the line of a put.
 type Intake struct {
-	// Body is to be filled with the body, after which comes a CRLF. It is nil
-	// if the put is refused; an empty body has an empty one.
+	// Body is to be filled with the body, after which comes a CRLF.
 	Body []byte
-	// Discard is how many bytes to throw away.
+	// Discard is how many bytes to throw away because the put is refused; 0 if
+	// it is not.
 	Discard uint64
 	// None says that no body follows: the bytes are the next command.
 	None bool

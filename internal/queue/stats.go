@@ -45,7 +45,7 @@ func (m *Machine) statsJob(now Instant, c *client, id protocol.JobID) {
 		TTR:      j.timeToRun(),
 	}
 	if j.state == reserved || j.state == delayed {
-		stats.TimeLeft = j.deadline.sub(now)
+		stats.TimeLeft = left(now, j.deadline)
 	}
 	if j.history != 0 {
 		h := m.past(s)
@@ -76,11 +76,16 @@ func (m *Machine) statsTube(now Instant, c *client, name []byte) {
 		Pauses:    t.pauses,
 	}
 	if t.paused() {
-		stats.Pause, stats.PauseTimeLeft = t.pause, t.resume.sub(now)
+		stats.Pause, stats.PauseTimeLeft = t.pause, left(now, t.resume)
 	}
 	m.scratch = protocol.AppendTubeStats(m.scratch[:0], &stats)
 	m.document(c)
 }
+
+// left is the time until a moment. Seconds are cut off when it is written, and
+// since asking takes time too, clients expect 59 of a full minute: hence the
+// nanosecond, for questions that arrive in the same turn as what they ask about.
+func left(now, until Instant) time.Duration { return until.sub(now) - 1 }
 
 // waiters counts the clients that wait at the tube. The line also has some
 // that no longer do.

@@ -168,12 +168,12 @@ func (p *epoll) listen(ln net.Listener) (taken bool, err error) {
 		return false, fmt.Errorf("server: taking over the listener at %s: %w", ln.Addr(), err)
 	}
 	s := &listenSocket{Listener: ln, poller: p, file: file, fd: int(file.Fd())}
+	p.listeners[s.fd] = s
 	// File has made the socket block, for its copy and the original alike.
 	if err := unix.SetNonblock(s.fd, true); err != nil {
 		return false, fmt.Errorf("server: taking over the listener at %s: %w", ln.Addr(), err)
 	}
 	s.setOptions()
-	p.listeners[s.fd] = s
 	if err := p.add(s.fd, unix.EPOLLIN); err != nil {
 		return false, fmt.Errorf("server: waiting at %s: %w", ln.Addr(), err)
 	}
@@ -187,6 +187,8 @@ func (p *epoll) stop(*loop) {
 	}
 	for _, s := range p.sockets {
 		if s != nil {
+			// A wait must not keep what stands behind it from being read.
+			s.session.HalfClose()
 			s.notice(unix.EPOLLIN)
 		}
 	}

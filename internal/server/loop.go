@@ -46,7 +46,8 @@ type loop struct {
 	wg        sync.WaitGroup
 
 	stopping bool
-	deadline time.Time // of stopping
+	grace    time.Duration // how long stopping may take
+	deadline time.Time     // of stopping
 
 	inboxMutex sync.Mutex
 	inbox      []func()
@@ -129,7 +130,7 @@ func (l *loop) stop() {
 	if l.stopping {
 		return
 	}
-	l.stopping, l.deadline = true, time.Now().Add(stopGrace)
+	l.stopping, l.deadline = true, time.Now().Add(l.grace)
 	l.stopAccepting()
 	l.poller.stop(l)
 	for s := range l.streams {
@@ -155,14 +156,14 @@ func (l *loop) abandon() error {
 	}
 	l.stopping = true
 	l.stopAccepting()
+	l.inboxMutex.Lock()
+	l.closed = true
+	l.inboxMutex.Unlock()
 	l.runInbox() // connections that were accepted and not opened are closed
 	l.poller.drop()
 	for s := range l.streams {
 		s.session.Drop()
 	}
-	l.inboxMutex.Lock()
-	l.closed, l.inbox = true, nil
-	l.inboxMutex.Unlock()
 	l.wg.Wait()
 	return errors.Join(l.poller.close(), l.engine.Release())
 }

@@ -66,7 +66,7 @@ func New(config Config) (*Server, error) {
 	})
 	return &Server{
 		logger: config.Logger,
-		loop:   &loop{engine: e, clock: clock, poller: poll, logger: config.Logger},
+		loop:   &loop{engine: e, clock: clock, poller: poll, logger: config.Logger, grace: stopGrace},
 	}, nil
 }
 
@@ -95,8 +95,11 @@ func (s *Server) Drain(on bool) {
 // it from serving.
 func (s *Server) Run(ctx context.Context) error {
 	s.running.Store(true)
-	for _, ln := range s.listeners {
+	for i, ln := range s.listeners {
 		if err := s.loop.listen(ln); err != nil {
+			for _, rest := range s.listeners[i:] {
+				_ = rest.Close()
+			}
 			return errors.Join(err, s.loop.abandon())
 		}
 		s.logger.Info("listening", "address", ln.Addr().String())

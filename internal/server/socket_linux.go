@@ -188,6 +188,9 @@ func (ln *listenSocket) close() {
 	}
 	ln.closed = true
 	delete(ln.poller.listeners, ln.fd)
+	// Another process may have the socket too, and then closing would not end
+	// the waiting for it.
+	_ = unix.EpollCtl(ln.poller.fd, unix.EPOLL_CTL_DEL, ln.fd, nil)
 	_ = ln.file.Close()
 	_ = ln.Close()
 }

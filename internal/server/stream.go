@@ -144,8 +144,10 @@ func (s *stream) written(err error) {
 // the server stops.
 const lastCall = 20 * time.Millisecond
 
-// stop has the session stopped when its client says nothing more.
+// stop ends a wait, and has the session stopped when its client says nothing
+// more. That it waits must not keep the rest of what it says from being read.
 func (s *stream) stop() {
+	s.session.HalfClose()
 	_ = s.conn.SetReadDeadline(time.Now().Add(lastCall))
 }
 
