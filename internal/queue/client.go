@@ -73,8 +73,10 @@ func (m *Machine) Close(now Instant, id ClientID) {
 	if c.put.job != 0 {
 		m.free(c.put.job)
 	}
+	// Tubes that end with their last watch do so in beanstalkd's order, for
+	// list-tubes shows it.
 	for len(c.watches) > 0 {
-		m.dropWatch(c, c.watches[len(c.watches)-1])
+		m.dropWatch(c, c.watches[0])
 	}
 	for c.held.first != 0 {
 		s := c.held.first

@@ -1,0 +1,12 @@
+package conformance
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// endWithTest has a process killed when the test ends without a chance to do so,
+// as after go test's time limit.
+func endWithTest(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}
