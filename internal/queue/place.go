@@ -84,6 +84,7 @@ func (m *Machine) give(now Instant, c *client, s slot) {
 		m.say(c, protocol.OutOfMemory)
 		return
 	}
+	m.markWorker(c)
 	m.takeOut(s)
 	j := m.job(s)
 	h.owner = c.id

@@ -123,7 +123,6 @@ func (m *Machine) reserveJob(now Instant, c *client, id protocol.JobID) {
 		m.say(c, protocol.NotFound)
 		return
 	}
-	m.markWorker(c)
 	m.give(now, c, s)
 }
 
