@@ -87,6 +87,7 @@ func (b *backend) alive() {
 	b.failing.Store(false)
 	b.mu.Unlock()
 	if failures > 0 {
+		b.pool.answersAgain()
 		b.pool.config.Logger.Info("the server answers again", "server", b.address, "failures", failures)
 	}
 }
@@ -119,6 +120,9 @@ func (b *backend) acquire(ctx context.Context) (*Conn, error) {
 		if c := b.takeIdle(); c != nil {
 			return c, nil
 		}
+		b.pool.mu.Lock()
+		back := b.pool.back
+		b.pool.mu.Unlock()
 		b.mu.Lock()
 		var left time.Duration
 		if b.failures > 0 {
@@ -127,7 +131,7 @@ func (b *backend) acquire(ctx context.Context) (*Conn, error) {
 		cause := b.cause
 		b.mu.Unlock()
 		if left > 0 {
-			if err := sleep(ctx, left); err != nil {
+			if err := b.pool.wait(ctx, left, back); err != nil {
 				return nil, &Error{"dial", b.address, fmt.Errorf("%w: %w: %w", errNotSent, err, cause)}
 			}
 		}

@@ -20,6 +20,10 @@ type Backoff struct {
 func (b Backoff) Delay(n int) time.Duration {
 	d := b.Min
 	for i := 1; i < n && d < b.Max; i++ {
+		if d > b.Max/2 {
+			d = b.Max // doubling could overflow
+			break
+		}
 		d *= 2
 	}
 	d = min(d, b.Max)

@@ -227,7 +227,7 @@ func (c *Conn) roundTrip(qs []request) error {
 	}
 	c.fail(err)
 	if !begun {
-		return fmt.Errorf("%w: %w", errNotSent, err)
+		return fmt.Errorf("%w: %w", errNotSent, c.Err())
 	}
 	if closed := c.Err(); !errors.Is(err, ErrProtocol) && !errors.Is(closed, err) {
 		err = closed // closed by somebody else, for another reason

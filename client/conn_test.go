@@ -209,7 +209,7 @@ func TestDeadlineOfReserve(t *testing.T) {
 	})
 }
 
-func TestDeadlineSoonAndLostJob(t *testing.T) {
+func TestDeadlineSoon(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *target) {
 		ctx := patient(t)
 		c := dial(t, s.address())
@@ -219,8 +219,23 @@ func TestDeadlineSoonAndLostJob(t *testing.T) {
 		must(t, err)
 		_, err = c.Reserve(ctx)
 		wantError(t, err, client.ErrDeadlineSoon)
-		other := dial(t, s.address())
-		again, err := other.Reserve(ctx)
+		must(t, job.Delete(ctx))
+		must(t, c.Err())
+	})
+}
+
+// TestLostJob lets a job's time run out. Its holder does not ask for another one in
+// the meantime: beanstalkd 1.12 sometimes forgets the end of the time after a
+// DEADLINE_SOON.
+func TestLostJob(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *target) {
+		ctx := patient(t)
+		c := dial(t, s.address())
+		_, err := c.Put(ctx, []byte("short"), client.WithTTR(time.Second))
+		must(t, err)
+		job, err := c.Reserve(ctx)
+		must(t, err)
+		again, err := dial(t, s.address()).Reserve(ctx)
 		must(t, err)
 		wantError(t, job.Touch(ctx), client.ErrJobLost)
 		wantError(t, job.Release(ctx, client.WithPriority(0)), client.ErrNotFound)

@@ -42,9 +42,31 @@ func (p *Pool) Reserve(ctx context.Context, tubes ...string) (*Job, error) {
 	return job, p.closed(err)
 }
 
+// ReserveAll waits for a job as Reserve does, and takes with it up to most-1 more
+// that are ready at the same server at the time; 513 in all at most. They share a
+// connection, which is free again when all of them are ended. [DeleteAll] ends them in
+// one write.
+func (p *Pool) ReserveAll(ctx context.Context, most int, tubes ...string) ([]*Job, error) {
+	first, err := p.Reserve(ctx, tubes...)
+	if err != nil {
+		return nil, err
+	}
+	if most <= 1 {
+		return []*Job{first}, nil
+	}
+	bound, cancel := p.bind(ctx)
+	defer cancel()
+	jobs, err := first.conn.more(bound, first, most)
+	if err != nil {
+		first.giveBack() // with what the connection may hold besides
+		return nil, p.closed(err)
+	}
+	return jobs, nil
+}
+
 // waitStep is for how many seconds a server is told to wait at most. When they are
 // over it is told again, so that a server that has gone without a word is found out.
-const waitStep = 30
+const waitStep = 300
 
 // expired tells whether a context's deadline has passed.
 func expired(ctx context.Context) bool {

@@ -74,8 +74,9 @@ type Pool struct {
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
 
-	mu   sync.Mutex
-	next int // the backend whose turn it is
+	mu   sync.Mutex    // held for moments
+	next int           // the backend whose turn it is
+	back chan struct{} // closed, and made anew, when a server answers again
 }
 
 // NewPool makes a pool. It does not connect yet. It returns an error if an
@@ -91,7 +92,7 @@ func NewPool(config Config) (*Pool, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	p := &Pool{config: config}
+	p := &Pool{config: config, back: make(chan struct{})}
 	for i, address := range config.Servers {
 		if _, err := parseAddress(address); err != nil {
 			return nil, fmt.Errorf("client: %w", err)
@@ -145,7 +146,7 @@ func (p *Pool) choose(ctx context.Context) (*backend, error) {
 	for {
 		wait := time.Duration(-1)
 		p.mu.Lock()
-		first := p.next
+		first, back := p.next, p.back
 		p.next = (p.next + 1) % len(p.backends)
 		p.mu.Unlock()
 		for i := range p.backends {
@@ -159,24 +160,35 @@ func (p *Pool) choose(ctx context.Context) (*backend, error) {
 				wait = left
 			}
 		}
-		if err := p.wait(ctx, wait); err != nil {
+		if err := p.wait(ctx, wait, back); err != nil {
 			return nil, fmt.Errorf("%w: %w", err, cause)
 		}
 	}
 }
 
-// wait sleeps until a server is due, the context ends or the pool is closed.
-func (p *Pool) wait(ctx context.Context, d time.Duration) error {
+// wait sleeps until a server is due or answers again, the context ends or the
+// pool is closed.
+func (p *Pool) wait(ctx context.Context, d time.Duration, back <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
+	case <-back:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-p.ctx.Done():
 		return ErrClosed
 	}
+}
+
+// answersAgain wakes those who wait for a server.
+func (p *Pool) answersAgain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.back)
+	p.back = make(chan struct{})
 }
 
 // backend finds a server by its address.

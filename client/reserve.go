@@ -66,7 +66,7 @@ func (c *Conn) ReserveJob(ctx context.Context, id uint64) (*Job, error) {
 }
 
 // ReserveAll waits for a job as Reserve does, and takes with it up to most-1 more
-// that are ready at the time, in one further write.
+// that are ready at the time, in one further write; 513 in all at most.
 func (c *Conn) ReserveAll(ctx context.Context, most int) ([]*Job, error) {
 	first, err := c.Reserve(ctx)
 	if err != nil || most <= 1 {
@@ -75,6 +75,11 @@ func (c *Conn) ReserveAll(ctx context.Context, most int) ([]*Job, error) {
 		}
 		return []*Job{first}, nil
 	}
+	return c.more(ctx, first, most)
+}
+
+// more takes jobs that are ready, up to most with the first.
+func (c *Conn) more(ctx context.Context, first *Job, most int) ([]*Job, error) {
 	jobs := []*Job{first}
 	if err := c.take(ctx); err != nil {
 		return jobs, nil //nolint:nilerr // there is a job, and it must reach the caller
@@ -85,11 +90,16 @@ func (c *Conn) ReserveAll(ctx context.Context, most int) ([]*Job, error) {
 		qs[i] = command(protocol.ReserveWithTimeout, 0)
 	}
 	if err := c.exchange(ctx, qs); err != nil {
+		if c.Err() == nil {
+			return jobs, nil // the context ended before anything was sent
+		}
 		return nil, c.wrap(protocol.ReserveWithTimeout, err)
 	}
 	for i := range qs {
 		if qs[i].reply.word == protocol.Reserved {
-			jobs = append(jobs, c.job(qs[i].reply))
+			job := c.job(qs[i].reply)
+			job.Tube, job.lastGone = first.Tube, first.lastGone
+			jobs = append(jobs, job)
 		}
 	}
 	return jobs, nil
@@ -155,7 +165,8 @@ func (c *Conn) await(ctx context.Context, tubes []string, seconds int64) (*Job, 
 	if err := c.ready(ctx); err != nil {
 		return nil, err
 	}
-	var qs []request
+	var few [1]request
+	qs := few[:0]
 	if tubes != nil {
 		qs = c.watchRequests(tubes)
 	}
@@ -165,17 +176,7 @@ func (c *Conn) await(ctx context.Context, tubes []string, seconds int64) (*Job, 
 		qs = append(qs, command(protocol.ReserveWithTimeout, uint64(seconds)))
 	}
 	c.waitLimit(seconds)
-	hungUp := make(chan bool, 1)
-	stop := context.AfterFunc(ctx, func() { hungUp <- c.hangUp(ctx) })
-	err := c.roundTrip(qs)
-	if !stop() {
-		if gone := <-hungUp; gone || err != nil {
-			c.drain()
-			c.fail(ctx.Err())
-			return nil, ctx.Err()
-		}
-	}
-	if err != nil {
+	if err := c.waitFor(ctx, qs); err != nil {
 		return nil, err
 	}
 	for i := range qs[:len(qs)-1] {
@@ -195,13 +196,33 @@ func (c *Conn) await(ctx context.Context, tubes []string, seconds int64) (*Job, 
 	return job, nil
 }
 
+// waitFor makes the round trip of a reserve, and hangs up when the context ends.
+func (c *Conn) waitFor(ctx context.Context, qs []request) error {
+	if ctx.Done() == nil {
+		return c.roundTrip(qs)
+	}
+	hungUp := make(chan bool, 1)
+	stop := context.AfterFunc(ctx, func() { hungUp <- c.hangUp(ctx) })
+	err := c.roundTrip(qs)
+	if stop() {
+		return err
+	}
+	c.limit = time.Time{} // hangUp has set another
+	if gone := <-hungUp; gone || err != nil {
+		c.drain()
+		c.fail(ctx.Err())
+		return ctx.Err()
+	}
+	return nil
+}
+
 // waitLimit sets how long the reply to a reserve may take.
 func (c *Conn) waitLimit(seconds int64) {
-	c.limit = time.Time{}
 	if seconds >= 0 && c.timeout > 0 {
-		_ = c.nc.SetDeadline(time.Now().Add(time.Duration(seconds)*time.Second + c.timeout))
+		c.setLimit(time.Duration(seconds)*time.Second+c.timeout, c.timeout/4)
 		return
 	}
+	c.limit = time.Time{}
 	_ = c.nc.SetDeadline(time.Time{})
 }
 

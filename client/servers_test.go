@@ -82,7 +82,8 @@ func startHaricot(t *testing.T) *target {
 	return s
 }
 
-// startReference starts beanstalkd with a log, so that jobs outlive a restart.
+// startReference starts beanstalkd with a log, so that jobs outlive a restart. What
+// it has written outlives its process without being synced.
 func startReference(t *testing.T) *target {
 	t.Helper()
 	program, err := exec.LookPath("beanstalkd")
@@ -97,7 +98,7 @@ func startReference(t *testing.T) *target {
 	stop := func() {}
 	s.start = func() {
 		_ = os.Remove(s.path)
-		command := exec.Command(program, "-l", "unix:"+s.path, "-b", dir, "-f", "0")
+		command := exec.Command(program, "-l", "unix:"+s.path, "-b", dir, "-F")
 		command.Stderr = os.Stderr
 		if err := command.Start(); err != nil {
 			t.Fatal(err)

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/haricotq/haricot/client"
+	"github.com/haricotq/haricot/internal/memnet"
 )
 
 // addressOf names the i-th server of a test, from 0.
@@ -40,12 +42,13 @@ func addressOf(i int) string {
 // The text is one conversation. Each "cut" or "eof" ends a connection, and what
 // follows happens on the next one.
 type Script struct {
-	tb      testing.TB
-	mu      sync.Mutex
-	steps   []step
-	next    int
-	playing bool // a connection is open
-	wg      sync.WaitGroup
+	tb     testing.TB
+	mu     sync.Mutex
+	steps  []step
+	next   int
+	conn   net.Conn // the one that is open, or nil
+	failed bool     // a step has gone wrong
+	wg     sync.WaitGroup
 }
 
 type step struct {
@@ -94,15 +97,21 @@ func parseStep(line string) (step, error) {
 	return step{}, fmt.Errorf("%q begins with neither > nor <, and is neither cut nor eof", line)
 }
 
-// finish fails the test for what is left over.
+// lastWait is how long the end of a test waits for a client that has not closed
+// its connection.
+const lastWait = 5 * time.Second
+
+// finish waits for the last connection, and fails the test for what is left over.
 func (s *Script) finish() {
 	s.mu.Lock()
-	next := s.next
-	s.mu.Unlock()
-	if next < len(s.steps) {
-		s.tb.Errorf("clienttest: line %d of the script was not reached: %s", s.steps[next].line, s.steps[next])
+	if s.conn != nil {
+		_ = s.conn.SetReadDeadline(time.Now().Add(lastWait))
 	}
+	s.mu.Unlock()
 	s.wg.Wait()
+	if s.next < len(s.steps) && !s.failed {
+		s.tb.Errorf("clienttest: line %d of the script was not reached: %s", s.steps[s.next].line, s.steps[s.next])
+	}
 }
 
 // String returns the step as it is in a text.
@@ -122,12 +131,20 @@ func (s step) String() string {
 func (s *Script) Dial(context.Context, string, string) (net.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.playing || s.next == len(s.steps) {
+	if s.conn != nil || s.next == len(s.steps) {
 		s.tb.Errorf("clienttest: the script expects no connection (%d of %d steps were played)", s.next, len(s.steps))
 		return nil, errors.New("clienttest: the script expects no connection")
 	}
-	near, far := net.Pipe()
-	s.playing = true
+	ln := memnet.Listen()
+	near, err := ln.Dial()
+	if err != nil {
+		return nil, err
+	}
+	far, err := ln.Accept()
+	if err != nil {
+		return nil, err
+	}
+	s.conn = far
 	s.wg.Go(func() { s.play(far) })
 	return near, nil
 }
@@ -162,7 +179,7 @@ func (s *Script) play(conn net.Conn) {
 	defer func() {
 		_ = conn.Close()
 		s.mu.Lock()
-		s.playing = false
+		s.conn = nil
 		s.mu.Unlock()
 	}()
 	for {
@@ -175,6 +192,9 @@ func (s *Script) play(conn net.Conn) {
 		one := s.steps[s.next]
 		s.mu.Unlock()
 		if err := one.play(conn); err != nil {
+			s.mu.Lock()
+			s.failed = true
+			s.mu.Unlock()
 			s.tb.Errorf("clienttest: line %d of the script, %s: %v", one.line, one, err)
 			return
 		}
