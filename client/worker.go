@@ -193,21 +193,28 @@ func (w *Worker) Run(ctx context.Context) error {
 	if len(w.tubes) == 0 && len(w.config.Periodic) == 0 {
 		return errors.New("client: the worker has no handler")
 	}
-	return w.run(ctx, reserving, patience, scheduler)
+	return w.run(reserving, patience, hurry, scheduler)
 }
 
 // run starts a goroutine for each job that may be handled at once, and waits for
 // all of them.
-func (w *Worker) run(ctx, reserving, patience context.Context, scheduler *Scheduler) error {
-	handling, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+func (w *Worker) run(reserving, patience context.Context, hurry func(), scheduler *Scheduler) error {
+	handling, giveUp := context.WithCancelCause(context.WithoutCancel(reserving))
 	defer giveUp(nil)
-	stopWatch := context.AfterFunc(reserving, func() {
+	gaveUp := make(chan struct{})
+	undo := context.AfterFunc(reserving, func() {
+		defer close(gaveUp)
 		if w.config.StopTimeout > 0 {
 			_ = sleep(patience, w.config.StopTimeout)
 		}
 		giveUp(ErrStopping)
 	})
-	defer stopWatch()
+	defer func() {
+		if !undo() {
+			hurry()
+			<-gaveUp
+		}
+	}()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var stuck []string
