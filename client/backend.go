@@ -178,7 +178,7 @@ func (b *backend) putBack(c *Conn) {
 // forget closes a connection. If it broke without a single reply, that counts as
 // a failure to connect: a proxy may take connections for a server that is gone.
 func (b *backend) forget(c *Conn) {
-	if err := c.Err(); err != nil && err != ErrClosed && !c.replied.Load() {
+	if err := c.Err(); c.faulty.Load() && !c.replied.Load() {
 		b.failed(c.opened, err)
 	}
 	_ = c.Close()

@@ -46,6 +46,7 @@ type Conn struct {
 	// nc is safe for concurrent use; closing it is how a wait is ended.
 	nc     net.Conn
 	broken atomic.Pointer[error] // why it is closed
+	faulty atomic.Bool           // it was not closed on purpose
 	once   sync.Once
 	held   atomic.Int64 // jobs reserved and not finished
 
@@ -100,6 +101,7 @@ func (c *Conn) fail(cause error) {
 	c.once.Do(func() {
 		err := ErrClosed
 		if cause != nil {
+			c.faulty.Store(true)
 			err = fmt.Errorf("%w: %w", ErrClosed, cause)
 		}
 		c.broken.Store(&err)

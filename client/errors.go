@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -130,9 +129,4 @@ var refusals = map[protocol.Word]error{
 	protocol.NotFound:       ErrNotFound,
 	protocol.NotIgnored:     ErrNotIgnored,
 	protocol.Buried:         ErrBuried,
-}
-
-// ended tells whether err is there because the context ended.
-func ended(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }

@@ -75,11 +75,11 @@ func Example_producer() {
 	ctx := context.Background()
 	ref, err := pool.Put(ctx, "emails", []byte("hello"), client.WithPriority(10), client.WithDelay(time.Minute), client.WithTTR(30*time.Second))
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	stats, err := pool.StatsJob(ctx, ref)
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	fmt.Println(ref, stats.Tube, stats.State, stats.Priority, stats.Delay, stats.TTR)
 	// Output: clienttest#1 emails delayed 10 1m0s 30s
@@ -93,7 +93,7 @@ func Example_worker() {
 	emails := client.NewTube[email](pool, "emails", nil)
 	ctx := context.Background()
 	if _, err := emails.PutAll(ctx, []email{{"ada@example.org", "one"}, {"alan@example.org", "two"}}); err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 
 	worker := client.NewWorker(pool, client.WorkerConfig{Concurrency: 1})
@@ -107,7 +107,7 @@ func Example_worker() {
 	<-handled
 	<-handled
 	if err := worker.Stop(ctx); err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	// Output:
 	// emails ada@example.org one
@@ -138,7 +138,7 @@ func Example_retry() {
 		return err
 	})
 	if _, err := pool.Put(ctx, "payments", []byte("42")); err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	go func() { _ = worker.Run(ctx) }()
 	<-buried
@@ -190,12 +190,12 @@ func Example_gracefulStop() {
 	})
 	ref, err := pool.Put(ctx, "videos", []byte("long"))
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	go func() { _ = worker.Run(ctx) }()
 	<-begun
 	if err := worker.Stop(ctx); err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	job, err := pool.Reserve(ctx, "videos")
 	fmt.Println(job.Ref() == ref, err)
@@ -212,17 +212,17 @@ func Example_severalServers() {
 	for range 3 {
 		ref, err := pool.Put(ctx, "x", []byte("job"))
 		if err != nil {
-			log.Fatal(err)
+			log.Panic(err)
 		}
 		fmt.Println("put to", ref.Server)
 	}
 	for range 3 {
 		job, err := pool.Reserve(ctx, "x")
 		if err != nil {
-			log.Fatal(err)
+			log.Panic(err)
 		}
 		if err := job.Delete(ctx); err != nil {
-			log.Fatal(err)
+			log.Panic(err)
 		}
 		fmt.Println("done at", job.Server())
 	}
@@ -252,7 +252,7 @@ func ExampleConn() {
 		return err
 	})
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	// Output: kicked 0
 }

@@ -35,6 +35,7 @@ func Every(d time.Duration) Schedule { return every(max(d, time.Second)) }
 
 type every time.Duration
 
+// Next returns the next multiple.
 func (e every) Next(t time.Time) time.Time {
 	d := time.Duration(e)
 	return time.Unix(0, 0).Add(t.Sub(time.Unix(0, 0)).Truncate(d) + d)
@@ -236,5 +237,5 @@ func (s *Scheduler) fire(ctx context.Context, c *Conn, job *Job, token string, p
 	if n > 1 || !ever {
 		return job.Delete(ctx) // one token too many; if all do so, one is planted again
 	}
-	return job.Release(ctx, WithPriority(uint32(DefaultPriority)), WithDelay(delay))
+	return job.Release(ctx, WithPriority(DefaultPriority), WithDelay(delay))
 }

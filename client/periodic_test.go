@@ -145,7 +145,7 @@ func TestEvery(t *testing.T) {
 	for d, want := range map[time.Duration]time.Time{
 		0:             at.Truncate(time.Second).Add(time.Second),
 		time.Hour:     time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC),
-		7 * time.Hour: time.Unix(0, 0).Add((at.Sub(time.Unix(0, 0))/(7*time.Hour) + 1) * 7 * time.Hour),
+		7 * time.Hour: time.Unix(0, 0).Add(at.Sub(time.Unix(0, 0)).Truncate(7*time.Hour) + 7*time.Hour),
 	} {
 		if got := client.Every(d).Next(at); !got.Equal(want) {
 			t.Errorf("every %v: %v, want %v", d, got, want)

@@ -82,7 +82,7 @@ func (c *Conn) ReserveAll(ctx context.Context, most int) ([]*Job, error) {
 func (c *Conn) more(ctx context.Context, first *Job, most int) ([]*Job, error) {
 	jobs := []*Job{first}
 	if err := c.take(ctx); err != nil {
-		return jobs, nil //nolint:nilerr // there is a job, and it must reach the caller
+		return jobs, nil // there is a job, and it must reach the caller
 	}
 	defer c.giveTurn()
 	qs := make([]request, min(most-1, batchCount))

@@ -39,7 +39,7 @@ func eachServer(t *testing.T, test func(t *testing.T, s *target)) {
 // socketDir is a directory whose name is short enough for a unix socket.
 func socketDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hc")
+	dir, err := os.MkdirTemp("", "hc") //nolint:usetesting // names of TempDir are too long
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,20 +102,20 @@ func (r *run) retry(cause error) Outcome {
 // is buried, so that nothing is lost.
 func (r *run) giveUp(reason error) Outcome {
 	ctx := context.Background()
-	result := Buried
 	if suffix := r.slot.worker.config.DeadSuffix; suffix != "" {
-		if err := r.move(ctx, r.tube.name+suffix, reason); err == nil {
+		err := r.move(ctx, r.tube.name+suffix, reason)
+		switch {
+		case err == nil:
 			return Outcome{Result: Moved, Err: reason}
-		} else if r.job.settled.Load() {
+		case r.job.settled.Load():
 			return Outcome{Result: Lost, Err: errors.Join(err, reason)}
-		} else {
-			reason = errors.Join(reason, err)
 		}
+		reason = errors.Join(reason, err)
 	}
 	if err := r.job.Bury(ctx, WithPriority(r.stats.Priority)); err != nil {
 		return r.failed(errors.Join(err, reason))
 	}
-	return Outcome{Result: result, Err: reason}
+	return Outcome{Result: Buried, Err: reason}
 }
 
 // A Dead is the body, in JSON, of a job in a dead tube.
@@ -223,5 +223,5 @@ func (r *run) log(o Outcome) {
 	if errors.As(o.Err, &panicked) {
 		attributes = append(attributes, slog.String("stack", string(panicked.Stack)))
 	}
-	r.slot.worker.config.Logger.LogAttrs(context.Background(), level, text, attributes...)
+	r.slot.worker.config.Logger.LogAttrs(context.Background(), level, text, attributes...) //nolint:sloglint // one of six constants
 }

@@ -114,8 +114,8 @@ func TestSeconds(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	b := Backoff{Min: time.Second, Max: 10 * time.Second, Jitter: 0.5}
-	for n, full := range map[int]time.Duration{0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 10, 1 << 30: 10} {
-		full *= time.Second
+	for n, seconds := range map[int]int{0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 10, 1 << 30: 10} {
+		full := time.Duration(seconds) * time.Second
 		least, most := full, time.Duration(0)
 		for range 200 {
 			d := b.Delay(n)

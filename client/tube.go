@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// ErrDecode: a job's body is not what the codec takes. It is permanent: a worker
-// does not try the job again.
+// ErrDecode is found where a job's body is not what the codec takes. It is
+// permanent: a worker does not try the job again.
 var ErrDecode = errors.New("the body cannot be decoded")
 
 // A Codec turns values into bodies of jobs and back. It must be safe for
@@ -25,7 +25,10 @@ var JSON Codec = jsonCodec{}
 
 type jsonCodec struct{}
 
-func (jsonCodec) Encode(value any) ([]byte, error)   { return json.Marshal(value) }
+// Encode is json.Marshal.
+func (jsonCodec) Encode(value any) ([]byte, error) { return json.Marshal(value) }
+
+// Decode is json.Unmarshal.
 func (jsonCodec) Decode(body []byte, into any) error { return json.Unmarshal(body, into) }
 
 // A Tube is a tube whose jobs are values of one type.

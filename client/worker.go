@@ -21,7 +21,8 @@ const (
 // stops and does not wait any longer.
 var ErrStopping = errors.New("the worker is stopping")
 
-// ErrHandlerRunning: a worker has stopped although a handler had not returned.
+// ErrHandlerRunning is found when a worker has stopped although a handler had not
+// returned.
 var ErrHandlerRunning = errors.New("a handler has not returned")
 
 // errExhausted is why a job is buried that was reserved too often.
