@@ -25,7 +25,11 @@ func (l *loop) accept(ln net.Listener) {
 			return
 		default:
 			l.logger.Warn("cannot accept a connection, trying again", "error", err, "after", backOff)
-			time.Sleep(backOff)
+			select {
+			case <-time.After(backOff):
+			case <-l.accepted:
+				return
+			}
 			backOff = min(2*backOff, maxBackOff)
 		}
 	}
