@@ -50,6 +50,7 @@ test: ## Unit tests of all packages with the race detector
 
 .PHONY: conformance
 conformance: ## Scripts recorded from the reference server, against it and against haricot, in fake time and over sockets
+	go test -race -run TestFakeTime ./conformance
 	go test ./conformance
 
 .PHONY: differential
@@ -83,7 +84,7 @@ clients: build ## Other people's client libraries against haricot
 .PHONY: lint
 lint: ## go vet, golangci-lint, and the formatting of every Go file, those of nested modules too
 	go vet ./...
-	$(TOOL) golangci-lint run ./...
+	$(TOOL) golangci-lint run --allow-parallel-runners ./...
 	$(TOOL) golangci-lint fmt --diff
 
 .PHONY: format
