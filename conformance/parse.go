@@ -55,7 +55,7 @@ type parser struct {
 }
 
 func (p *parser) fault(err error) error {
-	return &faultAt{p.script.Name, p.next, err.Error()}
+	return &faultError{p.script.Name, p.next, err.Error()}
 }
 
 // line returns the next line that says something, without indentation.
@@ -90,7 +90,7 @@ func (p *parser) header() error {
 		}
 	}
 	if s.Title == "" || len(s.Covers) == 0 {
-		return fmt.Errorf("the header needs title: and covers:")
+		return fmt.Errorf("the header needs a title and what it covers")
 	}
 	return nil
 }
@@ -174,13 +174,13 @@ func (p *parser) difference(st Step) (Step, error) {
 		return st, err
 	}
 	if len(before) > 0 || end != "reference:" {
-		return st, fmt.Errorf("after why: comes reference:")
+		return st, fmt.Errorf("reference: must follow why, and here it does not")
 	}
 	if st.Reference, end, err = p.block(); err != nil {
 		return st, err
 	}
 	if end != "haricot:" {
-		return st, fmt.Errorf("after the reference's steps comes haricot:")
+		return st, fmt.Errorf("haricot: must follow the steps of the reference")
 	}
 	if st.Haricot, end, err = p.block(); err != nil {
 		return st, err
@@ -220,37 +220,37 @@ var plain = map[string]Kind{
 var mark = regexp.MustCompile(`^([<>])([|.]?)(?: (.*))?$`)
 
 // verb reads what stands after the name of a connection.
-func (st *Step) verb(rest string) (err error) {
+func (s *Step) verb(rest string) (err error) {
 	if kind, ok := plain[rest]; ok {
-		st.Kind = kind
+		s.Kind = kind
 		return nil
 	}
 	if fields, ok := strings.CutPrefix(rest, "fields "); ok {
-		st.Kind = Fields
-		st.Fields, err = parseFields(fields)
+		s.Kind = Fields
+		s.Fields, err = parseFields(fields)
 		return err
 	}
 	m := mark.FindStringSubmatch(rest)
 	if m == nil {
 		return fmt.Errorf("not a step of a connection: %q", rest)
 	}
-	if st.Text, err = parseText(m[3]); err != nil {
+	if s.Text, err = parseText(m[3]); err != nil {
 		return err
 	}
-	st.Ending = map[string]string{"": "\r\n", "|": "\n", ".": ""}[m[2]]
+	s.Ending = map[string]string{"": "\r\n", "|": "\n", ".": ""}[m[2]]
 	if m[1] == "<" {
-		st.Kind = Expect
-		if st.Ending == "" && !st.Text.fixed() {
+		s.Kind = Expect
+		if s.Ending == "" && !s.Text.fixed() {
 			return fmt.Errorf("a pattern needs a line that ends")
 		}
 		return nil
 	}
-	st.Kind = Send
-	if !st.Text.fixed() {
+	s.Kind = Send
+	if !s.Text.fixed() {
 		return fmt.Errorf("a pattern cannot be sent: %q", rest)
 	}
-	if st.Ending != "" {
-		st.Text = append(st.Text, chunk{bytes: []byte(st.Ending), count: 1})
+	if s.Ending != "" {
+		s.Text = append(s.Text, chunk{bytes: []byte(s.Ending), count: 1})
 	}
 	return nil
 }

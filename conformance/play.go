@@ -73,7 +73,7 @@ func (p *player) run() error {
 	for p.next < len(p.steps) {
 		st := p.steps[p.next]
 		if err := p.do(st); err != nil {
-			return &faultAt{p.script.Name, st.Line, err.Error()}
+			return &faultError{p.script.Name, st.Line, err.Error()}
 		}
 	}
 	return p.leftOver()
@@ -317,7 +317,7 @@ func (t text) fixedBytes() []byte {
 }
 
 // shown is what an Expect step expects, for an error.
-func (s Step) shown() string {
+func (s *Step) shown() string {
 	if s.Text.fixed() {
 		return string(short(append(s.Text.all(), s.Ending...)))
 	}

@@ -86,7 +86,7 @@ type Field struct {
 }
 
 // expects reports whether the step compares what a connection received.
-func (s Step) expects() bool {
+func (s *Step) expects() bool {
 	return s.Kind == Expect || s.Kind == Fields || s.Kind == Nothing || s.Kind == Closed
 }
 
@@ -178,11 +178,11 @@ func (s *Script) Expected() []string {
 	return out
 }
 
-// A faultAt is a fault in a script with its place.
-type faultAt struct {
+// A faultError is a fault in a script with its place.
+type faultError struct {
 	name string
 	line int
 	what string
 }
 
-func (f *faultAt) Error() string { return fmt.Sprintf("%s:%d: %s", f.name, f.line, f.what) }
+func (f *faultError) Error() string { return fmt.Sprintf("%s:%d: %s", f.name, f.line, f.what) }

@@ -9,55 +9,29 @@ import (
 	"strings"
 )
 
-// orderings are the cases in which the reference's answer is known to be different on purpose, or depends on which of two connections is looked at first.
-// Sessions avoid them (session.admits, and the words chosen in vocabulary_test.go).
-var orderings = []struct{ avoided, reason string }{
-	{
-		"two connections wait on a common tube",
-		"haricot serves the one that has waited longest, the reference goes round by a cursor",
-	},
-	{
-		"peek or stats-job of a job that is half received",
-		"the reference shows it with whatever its memory held; haricot does not know it yet",
-	},
-	{
-		"a line of 224k+1 bytes with its CRLF",
-		"the reference misses the CRLF and swallows the next line as well; haricot refuses each line for itself",
-	},
-	{
-		"a CR without LF inside a line",
-		"the reference does not see the line's end and hangs; haricot refuses the line",
-	},
-	{
-		"reserve-with-timeout of anything but digits below 2^31",
-		"1.12 reads it by strtol: -1 waits for ever, x is 0; haricot, like 1.13, refuses it",
-	},
-	{
-		"commands piled up behind a reserve while others send several commands in one step, or on two connections",
-		"which of the two connections goes on first is not defined",
-	},
-	{
-		"anything but the end of a step after pause-tube",
-		"the reference ends a pause at its next timer tick, not within the command",
-	},
-	{
-		"delays of less than an hour apart, in a lockstep session",
-		"the order of the deadlines would depend on the pace of the session",
-	},
-	{
-		"a release with a delay among several commands that are at hand at once",
-		"haricot gives all commands of one turn the same time, and jobs of equal deadline the order of their ids; the reference looks at " +
-			"its clock for each",
-	},
-	{
-		"more than 32 KiB piled up behind a reserve",
-		"a half-close reaches a server only after the bytes before it, for which the system's buffers may have no room",
-	},
-	{
-		"an abrupt close with commands piled up",
-		"whether the reference still reads them before it sees the close is chance",
-	},
-}
+// In these cases the reference is known to answer differently on purpose, or it depends on which of two connections is looked at
+// first. Sessions avoid them (session.admits, and the words chosen in vocabulary_test.go):
+//
+//   - two connections wait on a common tube: haricot serves the one that has waited longest, the reference goes round by a
+//     cursor
+//   - peek or stats-job of a job that is half received: the reference shows it with whatever its memory held; haricot does not
+//     know it yet
+//   - a line of 224k+1 bytes with its CRLF: the reference misses the CRLF and swallows the next line as well; haricot refuses
+//     each line for itself
+//   - a CR without LF inside a line: the reference does not see the line's end and hangs; haricot refuses the line
+//   - reserve-with-timeout of anything but digits below 2^31: 1.12 reads it by strtol: -1 waits for ever, x is 0; haricot,
+//     like 1.13, refuses it
+//   - commands piled up behind a reserve while others send several commands in one step, or on two connections: which of the
+//     two connections goes on first is not defined
+//   - anything but the end of a step after pause-tube: the reference ends a pause at its next timer tick, not within the
+//     command
+//   - delays of less than an hour apart, in a lockstep session: the order of the deadlines would depend on the pace of the
+//     session
+//   - a release with a delay among several commands that are at hand at once: haricot gives all commands of one turn the same
+//     time, and jobs of equal deadline the order of their ids; the reference looks at its clock for each
+//   - more than 32 KiB piled up behind a reserve: a half-close reaches a server only after the bytes before it, for which the
+//     system's buffers may have no room
+//   - an abrupt close with commands piled up: whether the reference still reads them before it sees the close is chance
 
 // swallowsNext is the reference's fault with lines whose CR ends one of its blocks of 224 bytes.
 func swallowsNext(text string) bool {

@@ -27,6 +27,9 @@ const (
 // errTooSlow: the machine did not let a burst end within its window, so the comparison would be by chance.
 var errTooSlow = errors.New("a burst took too long")
 
+// sameMisses is how often in all an episode must differ to count: what is wrong is so each time, what is chance is not.
+const sameMisses = 3
+
 func timedVocabulary(rng *rand.Rand) *vocabulary {
 	return &vocabulary{
 		rng: rng, maxJobSize: 1000,
@@ -57,12 +60,18 @@ func TestTimers(t *testing.T) {
 			e := newEpisode(chosen, number, 0, reference, tested)
 			e.patience = 2 * time.Second
 			var err error
-			for range 5 {
+			misses := 0
+			for range 5 + sameMisses {
 				e.rng, e.taken = rand.New(rand.NewPCG(chosen, number)), nil
 				err = e.runTimed()
 				switch {
 				case errors.Is(err, errTooSlow):
 					continue // The same session may find the machine less busy.
+				case err != nil && misses < sameMisses-1:
+					// Timers that end within a few milliseconds of each other meet in one tick of the reference, or do not.
+					misses++
+					t.Logf("episode %d is played again: %v", number, err)
+					continue
 				case err != nil:
 					t.Errorf("%v\nseed %d, episode %d, step %d\n%s", err, e.seed, e.number, len(e.taken), e.story())
 				}

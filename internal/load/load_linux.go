@@ -43,7 +43,7 @@ func Run(plan Plan) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("load: %w", err)
 	}
-	defer unix.Close(epoll) //nolint:errcheck // nothing depends on it
+	defer unix.Close(epoll)
 	body := bytes.Repeat([]byte{'x'}, plan.BodySize)
 	put := fmt.Appendf(nil, "put 0 0 60 %d\r\n%s\r\n", len(body), body)
 	strands := make(map[int32]*connection, plan.Connections)
@@ -52,7 +52,7 @@ func Run(plan Plan) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		defer unix.Close(c.fd) //nolint:errcheck // nothing depends on it
+		defer unix.Close(c.fd)
 		strands[int32(c.fd)] = c
 		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(c.fd)}
 		if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, c.fd, &event); err != nil {
@@ -104,7 +104,7 @@ func dial(address string, put []byte) (*connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // its descriptor is taken over
+	defer file.Close()
 	fd, err := unix.Dup(int(file.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)

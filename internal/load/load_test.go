@@ -76,7 +76,7 @@ func start(b *testing.B, binary string) string {
 			_ = conn.Close()
 			return address
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process starts; nothing tells when it listens
 	}
 	b.Fatalf("%s does not accept connections", binary)
 	return ""

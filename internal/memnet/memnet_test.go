@@ -110,7 +110,7 @@ func TestCloseWakesBothSides(t *testing.T) {
 		}()
 		synctest.Wait()
 		server.Close()
-		if err := <-readErr; err != io.EOF {
+		if err := <-readErr; !errors.Is(err, io.EOF) {
 			t.Errorf("reading from a closed peer: %v", err)
 		}
 		if err := <-writeErr; !errors.Is(err, syscall.EPIPE) {
@@ -181,7 +181,7 @@ func TestClosedListener(t *testing.T) {
 		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("accept: %v", err)
 		}
-		if _, err := never.Read(make([]byte, 1)); err != io.EOF {
+		if _, err := never.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("a connection nobody accepted: %v", err)
 		}
 		io.WriteString(waiting, "x")

@@ -43,6 +43,7 @@ type loop struct {
 	// the goroutines that accept.
 	streams   map[*stream]struct{}
 	accepting []net.Listener
+	accepted  chan struct{} // closed when nothing is accepted any more
 	wg        sync.WaitGroup
 
 	stopping bool
@@ -143,6 +144,11 @@ func (l *loop) stopAccepting() {
 		_ = ln.Close() // the goroutine that accepts ends with it
 	}
 	l.accepting = nil
+	select {
+	case <-l.accepted:
+	default:
+		close(l.accepted)
+	}
 }
 
 func (l *loop) done() bool {

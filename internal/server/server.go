@@ -66,7 +66,7 @@ func New(config Config) (*Server, error) {
 	})
 	return &Server{
 		logger: config.Logger,
-		loop:   &loop{engine: e, clock: clock, poller: poll, logger: config.Logger, grace: stopGrace},
+		loop:   &loop{engine: e, clock: clock, poller: poll, logger: config.Logger, grace: stopGrace, accepted: make(chan struct{})},
 	}, nil
 }
 

@@ -27,6 +27,9 @@ type socket struct {
 	// has closed its side, which is there to be read at the end.
 	unread bool
 	hungUp bool
+	// urgent tells that TCP has marked a byte as urgent. It is no part of the
+	// stream, but reading stops short at it.
+	urgent bool
 	listed bool // in poller.readable
 }
 
@@ -37,6 +40,9 @@ func (s *socket) notice(events uint32) {
 		// Seen at once, even if the client waits and what it sent in advance
 		// is not read.
 		s.session.HalfClose()
+	}
+	if events&unix.EPOLLPRI != 0 {
+		s.urgent = true
 	}
 	if events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		s.unread = true
@@ -65,8 +71,9 @@ func (s *socket) read(buffer []byte) {
 	case n > 0:
 		s.session.Receive(buffer[:n])
 		// Less than there is room for means that nothing is left, and what
-		// comes brings a new event. The end of the stream does so only once.
-		if n < len(buffer) && !s.hungUp {
+		// comes brings a new event. The end of the stream does so only once,
+		// and urgent data can stand in between.
+		if n < len(buffer) && !s.hungUp && !s.urgent {
 			s.exhausted()
 			return
 		}
@@ -85,7 +92,7 @@ func (s *socket) read(buffer []byte) {
 
 // exhausted notes that all that has arrived is read.
 func (s *socket) exhausted() {
-	s.unread = false
+	s.unread, s.urgent = false, false
 	if s.poller.stopping {
 		s.session.Stop()
 	}
@@ -207,7 +214,7 @@ func (p *epoll) open(l *loop, fd int, address unix.Sockaddr) {
 		s.peer = sockaddrName(address)
 		l.logger.Debug("connection opened", "peer", s.peer)
 	}
-	err := p.add(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
+	err := p.add(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLPRI|unix.EPOLLRDHUP|unix.EPOLLET)
 	if err != nil {
 		l.logger.Warn("cannot wait for a new connection; it is closed", "error", err)
 		s.session.Drop()

@@ -25,7 +25,11 @@ func (l *loop) accept(ln net.Listener) {
 			return
 		default:
 			l.logger.Warn("cannot accept a connection, trying again", "error", err, "after", backOff)
-			time.Sleep(backOff)
+			select {
+			case <-time.After(backOff):
+			case <-l.accepted:
+				return
+			}
 			backOff = min(2*backOff, maxBackOff)
 		}
 	}
@@ -75,6 +79,9 @@ type stream struct {
 	writing bool // the writer has not finished
 	paused  bool // the reader waits for Resume
 	closed  bool
+	// stopping tells that the session is to stop when a read brings nothing,
+	// lastCall that such a read is under way.
+	stopping, lastCall bool
 }
 
 // streamBuffer is how much a stream reads at once.
@@ -101,9 +108,11 @@ func (s *stream) received(p []byte, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		// The client had nothing more to say when it was told to stop.
-		s.session.Stop()
-		_ = s.conn.SetReadDeadline(time.Time{})
+		if s.lastCall {
+			s.session.Stop()
+			s.stopping, s.lastCall = false, false
+			_ = s.conn.SetReadDeadline(time.Time{}) // for the rest of a command
+		}
 	case errors.Is(err, io.EOF):
 		s.session.End()
 		return
@@ -112,10 +121,19 @@ func (s *stream) received(p []byte, err error) {
 		return
 	}
 	if s.session.Wants() {
-		s.more <- struct{}{}
+		s.readOn()
 	} else {
 		s.paused = true
 	}
+}
+
+// readOn lets the reader read again.
+func (s *stream) readOn() {
+	if s.stopping {
+		s.lastCall = true
+		_ = s.conn.SetReadDeadline(time.Now().Add(lastCall))
+	}
+	s.more <- struct{}{}
 }
 
 // write runs in a goroutine of its own.
@@ -140,15 +158,16 @@ func (s *stream) written(err error) {
 	}
 }
 
-// lastCall is how long a stream waits for commands that are on their way when
-// the server stops.
+// lastCall is how long a read of a stopping server waits for commands that are
+// on their way.
 const lastCall = 20 * time.Millisecond
 
 // stop ends a wait, and has the session stopped when its client says nothing
 // more. That it waits must not keep the rest of what it says from being read.
 func (s *stream) stop() {
 	s.session.HalfClose()
-	_ = s.conn.SetReadDeadline(time.Now().Add(lastCall))
+	s.stopping = true
+	_ = s.conn.SetReadDeadline(time.Now()) // ends the read under way
 }
 
 // Send hands bytes to the writer unless it is busy.
@@ -165,7 +184,7 @@ func (s *stream) Send(p []byte) (int, error) {
 func (s *stream) Resume() {
 	if s.paused {
 		s.paused = false
-		s.more <- struct{}{}
+		s.readOn()
 	}
 }
 
