@@ -122,7 +122,8 @@ func Example_retry() {
 	ctx := context.Background()
 	buried := make(chan struct{})
 	worker := client.NewWorker(pool, client.WorkerConfig{
-		Retry: client.Retry{MaxAttempts: 3, Backoff: client.Backoff{Min: time.Second, Max: time.Hour}},
+		Concurrency: 1,
+		Retry:       client.Retry{MaxAttempts: 3, Backoff: client.Backoff{Min: time.Second, Max: time.Hour}},
 		Hooks: client.WorkerHooks{End: func(_ context.Context, job *client.Job, o client.Outcome) {
 			fmt.Printf("attempt %d: %s, %v\n", job.Attempt, o.Result, o.Err)
 			if o.Result == client.Buried {

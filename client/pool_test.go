@@ -136,6 +136,35 @@ func TestSeveralServers(t *testing.T) {
 	})
 }
 
+// TestJobsOfTwoServersAtOnce has both servers hand out a job to the same Reserve: the
+// one that is not returned is there for the next.
+func TestJobsOfTwoServersAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		servers := []*clienttest.Server{clienttest.NewServer(t), clienttest.NewServer(t)}
+		p := clienttest.Pool(t, client.Config{}, servers...)
+		var producers []*client.Conn
+		for _, s := range servers {
+			producers = append(producers, s.Conn(t))
+		}
+		for range 30 {
+			for _, producer := range producers {
+				time.AfterFunc(time.Second, func() { _, _ = producer.Put(t.Context(), nil) })
+			}
+			began := time.Now()
+			from := make(map[string]bool)
+			for range 2 {
+				job, err := p.Reserve(t.Context())
+				must(t, err)
+				from[job.Server()] = true
+				must(t, job.Delete(t.Context()))
+			}
+			if took := time.Since(began); len(from) != 2 || took != time.Second {
+				t.Fatalf("jobs from %v after %v", from, took)
+			}
+		}
+	})
+}
+
 func TestPoolThroughRestart(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *target) {
 		ctx := patient(t)

@@ -306,6 +306,13 @@ func TestTouchWhileHandling(t *testing.T) {
 		if got := b.results(); !slices.Equal(got, []client.Result{0, 0, 0, 0}) {
 			t.Errorf("results %v: %s", got, b.logged())
 		}
+		must(t, b.pool.On(t.Context(), clienttest.Address, func(c *client.Conn) error {
+			stats, err := c.Stats(t.Context())
+			if err == nil && (stats.JobTimeouts != 0 || stats.Commands.Touch < 1800) {
+				t.Errorf("%d jobs ran out of time, %d were touched", stats.JobTimeouts, stats.Commands.Touch)
+			}
+			return err
+		}))
 	})
 }
 
