@@ -17,7 +17,7 @@ const testsOnly = "(tests only)"
 const entrances = "cmd/..."
 
 // forTests are the packages of ours that only tests import.
-var forTests = []string{"conformance/...", "internal/archtest", "internal/load", "internal/memnet"}
+var forTests = []string{"conformance/...", "internal/archtest", "internal/load/compare", "internal/memnet"}
 
 // TestDependencies holds go.mod and the decisions about it to each other, and keeps what is for tests out of the program.
 func TestDependencies(t *testing.T) {

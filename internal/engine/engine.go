@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/haricotq/haricot/internal/protocol"
@@ -9,14 +10,20 @@ import (
 
 // Config says how an engine works.
 type Config struct {
-	// MaxJobSize is the largest body in bytes that a put may bring.
-	MaxJobSize uint32
-	// MemoryLimit is how many bytes jobs may take before puts are refused with
-	// OUT_OF_MEMORY; 0 is no limit.
-	MemoryLimit int64
+	Limits Limits
+	// Store keeps what must survive; nil keeps nothing.
+	Store Store
+	// Post has the loop call a function in its next turn. It is needed with a
+	// store only, and may be called by any goroutine.
+	Post func(func())
+	// Unreadable is told of a job whose body the store cannot read.
+	Unreadable func(id protocol.JobID, err error)
 	// Process reports the part of stats that the queue does not know.
 	Process func() protocol.ProcessStats
 }
+
+// Limits say what the queue may hold.
+type Limits = queue.Limits
 
 // dueBudget is how many due jobs, pauses and waits a turn attends to at most,
 // so that clients are served while a storm of delayed jobs falls due. It takes
@@ -44,8 +51,7 @@ type Engine struct {
 
 // New makes an engine with an empty queue.
 func New(config Config) *Engine {
-	machine := queue.New(queue.Config{MaxJobSize: config.MaxJobSize, MemoryLimit: config.MemoryLimit})
-	return &Engine{config: config, machine: machine}
+	return &Engine{config: config, machine: queue.New(queue.Config{Limits: config.Limits, Durable: config.Store != nil})}
 }
 
 // Release gives back the memory of all jobs. The engine is of no use after it.
@@ -71,17 +77,36 @@ func (e *Engine) Sessions() int { return e.open }
 // Begin starts a turn at a moment and does what is due.
 func (e *Engine) Begin(now queue.Instant) {
 	e.now = now
+	if e.config.Store != nil {
+		e.machine.SetFull(e.config.Store.Full())
+	}
 	e.moreDue = e.machine.Advance(now, dueBudget)
 	e.route()
 }
 
+// Recover brings back the jobs that the store has kept and returns how many.
+// It must be called before the first turn.
+func (e *Engine) Recover(now queue.Instant) (jobs int, err error) {
+	if e.config.Store == nil {
+		return 0, nil
+	}
+	if jobs, err = e.config.Store.Recover(e.machine.Restore(now)); err != nil {
+		return jobs, fmt.Errorf("engine: %w", err)
+	}
+	return jobs, nil
+}
+
 // Finish ends the turn: sessions that were held up go on with the input that
-// they kept, then everything is sent.
-func (e *Engine) Finish() {
+// they kept, then everything is made safe, and then sent. After an error
+// nothing has been sent and the engine must not be used again.
+func (e *Engine) Finish() error {
 	for len(e.resumed) > 0 {
 		s := e.resumed[len(e.resumed)-1]
 		e.resumed = e.resumed[:len(e.resumed)-1]
 		s.resume()
+	}
+	if err := e.commit(); err != nil {
+		return err
 	}
 	// Sending may find a connection broken, whose jobs then go to others: those
 	// are sent in the next turn.
@@ -91,6 +116,7 @@ func (e *Engine) Finish() {
 		s.dirty = false
 		s.flush()
 	}
+	return nil
 }
 
 // Wait returns how long the next turn can wait if nothing arrives; ok is false
@@ -113,7 +139,11 @@ func (e *Engine) route() {
 			e.document = protocol.AppendStats(e.document[:0], &stats, &process)
 			r.Form, r.Data = protocol.Document, e.document
 		}
-		e.sessions[r.To].reply(&r.Reply)
+		if s := e.sessions[r.To]; r.Away {
+			s.load(*r)
+		} else {
+			s.reply(&r.Reply)
+		}
 	}
 	e.machine.Clear()
 }

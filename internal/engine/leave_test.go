@@ -8,7 +8,7 @@ import (
 )
 
 func TestQuit(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a, b := s.connect(), s.connect()
 	s.turn(a.hears(put("job")+"reserve\r\nquit\r\nuse behind\r\n"), b.hears("reserve\r\n"))
 	s.settle()
@@ -40,7 +40,7 @@ func TestQuitUnsent(t *testing.T) {
 }
 
 func TestEnd(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	job := s.connect()
 	tests := []struct{ name, before, want string }{
 		{"idle", "", ""},
@@ -81,7 +81,7 @@ func TestEnd(t *testing.T) {
 // they are carried out and answered as it reads.
 func TestEndHeldUp(t *testing.T) {
 	const size, questions = 50000, 20
-	s := newScene(t, Config{MaxJobSize: size})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: size}})
 	a := s.connect()
 	body := strings.Repeat("b", size)
 	a.room = 0
@@ -104,7 +104,7 @@ func TestEndHeldUp(t *testing.T) {
 // TestHalfClose ends a wait at once, and no later reserve waits; what was sent
 // before the client closed its side and arrives later is carried out.
 func TestHalfClose(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a, b := s.connect(), s.connect()
 	s.turn(a.hears("reserve\r\nuse b\r\n"))
 	s.turn(a.HalfClose)
@@ -122,7 +122,7 @@ func TestHalfClose(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	tests := []struct{ name, before, soon, after, later string }{
 		{"idle", "use a\r\n", "USING a\r\n", "", ""},
 		{"in a wait", "reserve\r\n", "TIMED_OUT\r\n", "", ""},
@@ -155,7 +155,7 @@ func TestStop(t *testing.T) {
 
 // TestStopMidwayOfPut completes the put, answers it, and then closes.
 func TestStopMidwayOfPut(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a, b := s.connect(), s.connect()
 	s.turn(a.hears("put 0 0 60 6\r\nabc"))
 	s.turn(a.Stop)
@@ -175,7 +175,7 @@ func TestStopMidwayOfPut(t *testing.T) {
 // TestDropMidwayOfPut forgets the put and gives its memory back.
 func TestDropMidwayOfPut(t *testing.T) {
 	const limit = 1 << 20
-	s := newScene(t, Config{MaxJobSize: limit, MemoryLimit: 8 << 20})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: limit, Memory: 8 << 20}})
 	for range 100 { // far more than there is room for
 		a := s.connect()
 		s.turn(a.hears(fmt.Sprintf("put 0 0 60 %d\r\n%s", limit, strings.Repeat("x", 100))))
@@ -194,7 +194,7 @@ func TestDropMidwayOfPut(t *testing.T) {
 
 // TestDropForgetsReplies sends nothing that was said in the turn of the drop.
 func TestDropForgetsReplies(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a, b := s.connect(), s.connect()
 	s.turn(b.hears("reserve\r\n"))
 	s.turn(a.hears(put("job")+"list-tube-used\r\n"), b.Drop, a.Drop)
@@ -214,7 +214,7 @@ func TestDropForgetsReplies(t *testing.T) {
 // turn in which all have something to be sent.
 func TestDropsWhileOthersAreSent(t *testing.T) {
 	const pairs = 50
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	producer := s.connect()
 	var holders, waiters []*wire
 	for range pairs {

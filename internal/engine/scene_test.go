@@ -47,7 +47,9 @@ func (s *scene) turn(events ...func()) {
 	for _, f := range events {
 		f()
 	}
-	s.engine.Finish()
+	if err := s.engine.Finish(); err != nil {
+		s.t.Fatal(err)
+	}
 	if !s.hasty {
 		if err := s.engine.machine.Check(); err != nil {
 			s.t.Fatal(err)

@@ -42,6 +42,7 @@ type Session struct {
 	sent   int
 
 	waiting  bool // for a job
+	loading  bool // a job's body from the store
 	ended    bool // nothing more will be received
 	stopping bool // to be closed after the command under way
 	dirty    bool // in engine.dirty
@@ -69,6 +70,19 @@ func (s *Session) Receive(p []byte) {
 		s.input = append([]byte(nil), rest...)
 	}
 }
+
+// Room is where the next bytes of a body under way belong. A connection that
+// can reads them right there and says so with Filled, which saves copying a
+// large body; what comes after them goes through Receive as ever.
+func (s *Session) Room() []byte {
+	if s.client == 0 || s.ended || len(s.input) > 0 || s.resuming {
+		return nil
+	}
+	return s.decoder.Room()
+}
+
+// Filled tells that the first n bytes of Room have arrived.
+func (s *Session) Filled(n int) { s.decoder.Filled(n) }
 
 // HalfClose notes that the client has closed its side, though bytes from
 // before that may not have been received: it does not wait for jobs any more.
@@ -116,7 +130,7 @@ func (s *Session) Writable() {
 
 // held tells whether further commands must not be carried out yet.
 func (s *Session) held() bool {
-	return s.waiting || len(s.output)-s.sent > unsentOutput
+	return s.waiting || s.loading || len(s.output)-s.sent > unsentOutput
 }
 
 // run carries out commands as long as it may and returns the input left over.
@@ -129,7 +143,7 @@ func (s *Session) run(p []byte) (rest []byte) {
 			return nil
 		}
 	}
-	if len(p) == 0 && (s.ended || s.stopping && !s.decoder.Midway()) {
+	if len(p) == 0 && !s.loading && (s.ended || s.stopping && !s.decoder.Midway()) {
 		s.leave()
 	}
 	return p

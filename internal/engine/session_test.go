@@ -9,7 +9,7 @@ import (
 )
 
 func TestRepliesInOrder(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a := s.connect()
 	s.turn(a.hears("use x\r\n" + put("one") + "nonsense\r\n" + put("far too long") + "kick\x00 1\r\nreserve\r\nwatch x\r\nres"))
 	a.expect("USING x\r\n", "INSERTED 1\r\n", "UNKNOWN_COMMAND\r\n", "JOB_TOO_BIG\r\n", "BAD_FORMAT\r\n")
@@ -25,7 +25,7 @@ func TestRepliesInOrder(t *testing.T) {
 func TestPiecesTaken(t *testing.T) {
 	for _, room := range []int{1, 2, 7, 64 << 10} {
 		t.Run(fmt.Sprint(room), func(t *testing.T) {
-			s := newScene(t, Config{MaxJobSize: 1000})
+			s := newScene(t, Config{Limits: Limits{MaxJobSize: 1000}})
 			a := s.connect()
 			body := strings.Repeat("b", 1000)
 			a.room = 0
@@ -44,7 +44,7 @@ func TestPiecesTaken(t *testing.T) {
 // TestBrokenConnection has sending fail: the session ends, and what its client
 // held goes to the next, though that one is served before it in the turn.
 func TestBrokenConnection(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a, b := s.connect(), s.connect()
 	s.turn(a.hears(put("job") + "reserve\r\n"))
 	a.expect("INSERTED 1\r\n", "RESERVED 1 3\r\njob\r\n")
@@ -67,7 +67,7 @@ func TestBrokenConnection(t *testing.T) {
 
 // TestNothingBehindWait holds back what stands behind a reserve that waits.
 func TestNothingBehindWait(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a, b := s.connect(), s.connect()
 	s.turn(a.hears("reserve\r\nuse later\r\n" + put("1")[:5]))
 	s.turn(a.hears(put("1")[5:] + "reserve-with-timeout 5\r\n"))
@@ -89,7 +89,7 @@ func TestNothingBehindWait(t *testing.T) {
 // TestChainOfWaits has one turn set free a whole row of sessions, each by what
 // the one before had in store.
 func TestChainOfWaits(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	const length = 100
 	var row []*wire
 	for i := range length {
@@ -107,7 +107,7 @@ func TestChainOfWaits(t *testing.T) {
 
 // TestKeptInputBounded has a client send on and on behind a reserve.
 func TestKeptInputBounded(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a, b := s.connect(), s.connect()
 	s.turn(a.hears("reserve\r\n"))
 	const piece = 1 << 10
@@ -141,7 +141,7 @@ func TestKeptInputBounded(t *testing.T) {
 // and read none. Later it reads, slowly, and gets every answer.
 func TestUnreadRepliesBounded(t *testing.T) {
 	const size, questions, bound = 50000, 200, 1 << 20
-	s := newScene(t, Config{MaxJobSize: size})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: size}})
 	s.hasty = true
 	a, b := s.connect(), s.connect()
 	body := strings.Repeat("b", size)
@@ -191,7 +191,7 @@ func TestUnreadRepliesBounded(t *testing.T) {
 // after much has gone through it.
 func TestIdleSessionSmall(t *testing.T) {
 	const sessions, most = 2000, 1500
-	s := newScene(t, Config{MaxJobSize: 1 << 20})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 1 << 20}})
 	s.hasty = true
 	heap := func() int {
 		var m runtime.MemStats

@@ -13,7 +13,7 @@ import (
 // TestOneSendPerTurn answers a thousand puts in one piece.
 func TestOneSendPerTurn(t *testing.T) {
 	const puts = 1000
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	s.hasty = true
 	a, b := s.connect(), s.connect()
 	var want strings.Builder
@@ -32,7 +32,7 @@ func TestOneSendPerTurn(t *testing.T) {
 
 // TestNoReplyBeforeFinish is what durability will stand on.
 func TestNoReplyBeforeFinish(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a, b := s.connect(), s.connect()
 	s.turn(a.hears("reserve\r\n"))
 	s.engine.Begin(s.now)
@@ -41,7 +41,9 @@ func TestNoReplyBeforeFinish(t *testing.T) {
 	if a.sends+b.sends+b.closes > 0 {
 		t.Errorf("something was sent or closed before Finish")
 	}
-	s.engine.Finish()
+	if err := s.engine.Finish(); err != nil {
+		t.Fatal(err)
+	}
 	a.expect("RESERVED 1 3\r\njob\r\n")
 	b.expect("INSERTED 1\r\n")
 	b.expectClosed(true)
@@ -49,7 +51,7 @@ func TestNoReplyBeforeFinish(t *testing.T) {
 
 // TestWait tells how long the engine can be left alone.
 func TestWait(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	wait := func(want time.Duration, wantOK bool) {
 		t.Helper()
 		if got, ok := s.engine.Wait(s.now); got != want && ok || ok != wantOK {
@@ -79,7 +81,7 @@ func TestWait(t *testing.T) {
 // TestTimeIsTold holds the engine to the time it is told, from the dawn of time
 // to its end.
 func TestTimeIsTold(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a, b := s.connect(), s.connect()
 	s.turn(a.hears("put 0 100 5 1\r\nx\r\n"), b.hears("reserve\r\n"))
 	s.pass(100*time.Second - 1)
@@ -107,7 +109,7 @@ func TestTimeIsTold(t *testing.T) {
 // thousand, clients are answered between, and in the end all are ready.
 func TestStormInPortions(t *testing.T) {
 	const storm = 10 * dueBudget
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	s.hasty = true
 	a, b := s.connect(), s.connect()
 	s.turn(b.hears("watch storm\r\nignore default\r\n"), a.hears("use storm\r\n"+strings.Repeat("put 9 10 60 0\r\n\r\n", storm)))
@@ -182,7 +184,7 @@ func TestStatsDocument(t *testing.T) {
 
 // TestDraining refuses puts as long as it lasts, and reads their bodies.
 func TestDraining(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: 10})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: 10}})
 	a := s.connect()
 	s.engine.SetDraining(true)
 	s.turn(a.hears(put("list-tubes") + "list-tube-used\r\n"))
@@ -195,7 +197,7 @@ func TestDraining(t *testing.T) {
 // TestHugePutRefused counts all 4 GiB of a put that is refused, and not one
 // byte more.
 func TestHugePutRefused(t *testing.T) {
-	s := newScene(t, Config{MaxJobSize: protocol.DefaultMaxJobSize})
+	s := newScene(t, Config{Limits: Limits{MaxJobSize: protocol.DefaultMaxJobSize}})
 	a := s.connect()
 	s.turn(a.hears("put 0 0 60 4294967295\r\n"))
 	piece := make([]byte, 64<<10)

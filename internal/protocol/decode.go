@@ -85,6 +85,19 @@ func (d *Decoder) Abandon() {
 	d.body = nil
 }
 
+// Room is the part of a body under way that has not arrived, for a reader that
+// can bring bytes right there instead of through Next; it says with Filled how
+// many it has brought. Without a body under way there is none.
+func (d *Decoder) Room() []byte {
+	if d.state != inBody {
+		return nil
+	}
+	return d.body[d.filled:]
+}
+
+// Filled tells that the first n bytes of Room have arrived.
+func (d *Decoder) Filled(n int) { d.filled += n }
+
 // Midway tells whether a command has begun to arrive and not ended.
 func (d *Decoder) Midway() bool {
 	return d.state != inLine || len(d.line) > 0

@@ -32,6 +32,7 @@ type QueueStats struct {
 
 // ProcessStats is the part of the reply to stats that the process knows.
 type ProcessStats struct {
+	Log        LogStats
 	PID        int
 	UserTime   time.Duration
 	SystemTime time.Duration
@@ -42,9 +43,17 @@ type ProcessStats struct {
 	Platform   string // the machine's architecture
 }
 
-// binlogMaxSize is beanstalkd's default for -s, which it reports also when it
-// keeps no log.
-const binlogMaxSize = 10485760
+// LogStats is what stats tells of the store, in the terms of beanstalkd's log.
+// A store is one file in these terms, number 1, and never moves a record.
+type LogStats struct {
+	File    uint64 // 1 with a store, 0 without
+	Written uint64 // records since the start
+	MaxSize uint64 // the value of -s
+}
+
+// DefaultLogSize is beanstalkd's default for -s, in bytes, which it reports also
+// when it keeps no log.
+const DefaultLogSize = 10485760
 
 // AppendStats appends the document of stats. Keys and their order are
 // beanstalkd's; clients compare whole dictionaries, so none may be added.
@@ -70,11 +79,11 @@ func AppendStats(dst []byte, q *QueueStats, p *ProcessStats) []byte {
 	y.microseconds("rusage-utime", p.UserTime)
 	y.microseconds("rusage-stime", p.SystemTime)
 	y.seconds("uptime", p.Uptime)
-	y.uint("binlog-oldest-index", 0)
-	y.uint("binlog-current-index", 0)
+	y.uint("binlog-oldest-index", p.Log.File)
+	y.uint("binlog-current-index", p.Log.File)
 	y.uint("binlog-records-migrated", 0)
-	y.uint("binlog-records-written", 0)
-	y.uint("binlog-max-size", binlogMaxSize)
+	y.uint("binlog-records-written", p.Log.Written)
+	y.uint("binlog-max-size", p.Log.MaxSize)
 	y.raw("draining", strconv.FormatBool(q.Draining))
 	y.text("id", p.ID)
 	y.text("hostname", p.Hostname)
@@ -123,6 +132,7 @@ type JobStats struct {
 	Delay    time.Duration
 	TTR      time.Duration
 	TimeLeft time.Duration
+	File     uint64 // 1 with a store, 0 without
 	Reserves uint64
 	Timeouts uint64
 	Releases uint64
@@ -141,7 +151,7 @@ func AppendJobStats(dst []byte, s *JobStats) []byte {
 	y.seconds("delay", s.Delay)
 	y.seconds("ttr", s.TTR)
 	y.seconds("time-left", s.TimeLeft)
-	y.uint("file", 0)
+	y.uint("file", s.File)
 	y.uint("reserves", s.Reserves)
 	y.uint("timeouts", s.Timeouts)
 	y.uint("releases", s.Releases)

@@ -51,6 +51,7 @@ func TestStatsDocument(t *testing.T) {
 		q.Commands[v] = uint64(100 + v)
 	}
 	p := ProcessStats{
+		Log: LogStats{File: 1, Written: 12, MaxSize: 4096},
 		PID: 4711, UserTime: 1500*time.Millisecond + 7*time.Microsecond, SystemTime: 999 * time.Nanosecond, Uptime: 90*time.Second + 999*time.Millisecond,
 		ID: "0123456789abcdef", Hostname: "worker-1", OS: "#1 SMP Debian 6.1.90-1 (2024-05-03)", Platform: "x86_64",
 	}
@@ -66,6 +67,7 @@ func TestStatsDocument(t *testing.T) {
 		t.Errorf("keys: (-want +got)\n%s", diff)
 	}
 	golden(t, "stats-idle", AppendStats(nil, &QueueStats{MaxJobSize: DefaultMaxJobSize}, &ProcessStats{
+		Log: LogStats{MaxSize: DefaultLogSize},
 		PID: 1, ID: "1234567890123456", Hostname: "localhost", OS: "Darwin Kernel Version 23.6.0: root", Platform: "arm64",
 	}))
 }

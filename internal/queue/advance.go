@@ -84,6 +84,7 @@ func (m *Machine) advanceTube(now Instant, t *tube) {
 	}
 	if t.paused() && t.resume <= now {
 		t.pause = 0
+		m.savePause(t)
 		m.serve(now, t)
 	}
 }
@@ -113,6 +114,7 @@ func (m *Machine) advanceClient(now Instant, c *client) {
 	case c.reserved.n > 0 && c.firstDeadline() <= now:
 		s := c.reserved.head().slot
 		m.unreserve(c, s)
+		m.save(s)
 		m.past(s).timeouts++
 		m.stats.JobTimeouts++
 		m.makeReady(now, s)

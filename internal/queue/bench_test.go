@@ -20,7 +20,7 @@ type bench struct {
 }
 
 func newBench(b *testing.B) *bench {
-	m := New(Config{MaxJobSize: protocol.DefaultMaxJobSize})
+	m := New(Config{Limits: Limits{MaxJobSize: protocol.DefaultMaxJobSize}})
 	b.Cleanup(func() {
 		if err := m.Release(); err != nil {
 			b.Error(err)

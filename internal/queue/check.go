@@ -44,8 +44,8 @@ func (m *Machine) Check() error {
 			return fmt.Errorf("tube %q: clients hold %d jobs, the tube counts %d", t.name, held[t.number], t.jobs.Reserved)
 		}
 	}
-	if len(seen)+incomingJobs != m.jobs.Len() {
-		return fmt.Errorf("%d jobs are in places and %d incoming, %d have records", len(seen), incomingJobs, m.jobs.Len())
+	if len(seen)+incomingJobs+m.deleted != m.jobs.Len() {
+		return fmt.Errorf("%d jobs are in places, %d incoming and %d deleted, %d have records", len(seen), incomingJobs, m.deleted, m.jobs.Len())
 	}
 	if err := m.checkIndex(len(seen)); err != nil {
 		return err
@@ -69,11 +69,11 @@ func (m *Machine) checkTube(t *tube, seen map[slot]bool) error {
 	if err != nil {
 		return err
 	}
-	if err := m.checkHeap(&t.delayed, delayed, seen); err != nil {
+	if err := m.checkHeap(&t.delayed, Delayed, seen); err != nil {
 		return err
 	}
 	inChain, err := m.checkChain(&t.buried, func(s slot) error {
-		if seen[s] || m.job(s).state != buried {
+		if seen[s] || m.job(s).state != Buried {
 			return fmt.Errorf("buried job %d is in two places or not marked", m.job(s).id)
 		}
 		seen[s] = true
@@ -104,7 +104,7 @@ func (m *Machine) checkTube(t *tube, seen map[slot]bool) error {
 }
 
 func (m *Machine) checkReady(t *tube, seen map[slot]bool) (urgent uint64, err error) {
-	if err := m.checkHeap(&t.ready, ready, seen); err != nil {
+	if err := m.checkHeap(&t.ready, Ready, seen); err != nil {
 		return 0, err
 	}
 	if holding := t.heldAt < len(m.holding) && m.holding[t.heldAt] == t; holding != (t.ready.n > 0) {
@@ -122,7 +122,7 @@ func (m *Machine) checkReady(t *tube, seen map[slot]bool) (urgent uint64, err er
 	return urgent, nil
 }
 
-func (m *Machine) checkHeap(h *heap, want state, seen map[slot]bool) error {
+func (m *Machine) checkHeap(h *heap, want State, seen map[slot]bool) error {
 	for i := range h.n {
 		e := *h.at(i)
 		j := m.job(e.slot)
@@ -137,7 +137,7 @@ func (m *Machine) checkHeap(h *heap, want state, seen map[slot]bool) error {
 			return fmt.Errorf("job %d stands before its parent among the %v", j.id, want)
 		}
 		keyed := entry{uint64(j.deadline), 0, e.slot}
-		if want == ready {
+		if want == Ready {
 			keyed = entry{uint64(j.id), uint32(j.priority), e.slot}
 		}
 		if e != keyed {
@@ -166,11 +166,11 @@ func (m *Machine) checkChain(c *chain, each func(slot) error) (n uint64, err err
 }
 
 func (m *Machine) checkClient(c *client, seen map[slot]bool, held map[uint32]uint64) error {
-	if err := m.checkHeap(&c.reserved, reserved, seen); err != nil {
+	if err := m.checkHeap(&c.reserved, Reserved, seen); err != nil {
 		return err
 	}
 	n, err := m.checkChain(&c.held, func(s slot) error {
-		if m.job(s).state != reserved || m.past(s).owner != c.id {
+		if m.job(s).state != Reserved || m.past(s).owner != c.id {
 			return fmt.Errorf("holds job %d that is %v", m.job(s).id, m.job(s).state)
 		}
 		held[m.job(s).tube]++

@@ -10,20 +10,22 @@ import (
 // slot is the number of a job's record; 0 is none.
 type slot uint32
 
-// state is where a job is. A job is in exactly one of these places.
-type state uint8
+// State is where a job is. A job is in exactly one of these places.
+type State uint8
 
+// The states. All but Incoming are those of the protocol.
 const (
-	// incoming: its body has not arrived. Only the client that puts it knows
+	// Incoming: its body has not arrived. Only the client that puts it knows
 	// it; it is in no index and no tube.
-	incoming state = iota
-	ready
-	delayed
-	reserved
-	buried
+	Incoming State = iota
+	Ready
+	Delayed
+	Reserved
+	Buried
 )
 
-func (s state) String() string {
+// String returns the state's name as stats-job shows it.
+func (s State) String() string {
 	return [...]string{"incoming", "ready", "delayed", "reserved", "buried"}[s]
 }
 
@@ -32,8 +34,8 @@ func (s state) String() string {
 type job struct {
 	id       protocol.JobID
 	created  Instant
-	deadline Instant   // delayed: when it is due; reserved: when its time is up
-	body     arena.Ref // size bytes
+	deadline Instant   // delayed: when it is due; reserved: when its time is up; buried: its number in the order of burial
+	body     arena.Ref // size bytes, unless they are away
 	size     uint32
 	priority protocol.Priority
 	delay    uint32 // of the last put or release, in seconds
@@ -41,7 +43,8 @@ type job struct {
 	tube     uint32 // the tube's number
 	history  uint32 // number of the history, 0 while nothing has happened to it
 	place    uint32 // position in the heap: ready, delayed or reserved
-	state    state
+	state    State
+	marks    marks
 }
 
 // history is what is kept beside a job from the first time that something
@@ -80,7 +83,9 @@ func (m *Machine) body(j *job) []byte { return m.memory.Bytes(j.body, int(j.size
 // free forgets a job that is in no place any more.
 func (m *Machine) free(s slot) {
 	j := m.job(s)
-	m.memory.Free(j.body, int(j.size))
+	if j.marks&away == 0 {
+		m.memory.Free(j.body, int(j.size))
+	}
 	if j.history != 0 {
 		m.histories.Free(j.history)
 	}

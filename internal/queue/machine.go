@@ -5,20 +5,35 @@ import (
 	"github.com/haricotq/haricot/internal/protocol"
 )
 
-// Config says what a queue may hold.
-type Config struct {
+// Limits say what a queue may hold.
+type Limits struct {
 	// MaxJobSize is the largest body in bytes that a put may bring.
 	MaxJobSize uint32
-	// MemoryLimit is how many bytes jobs may take before a put is refused with
-	// OUT_OF_MEMORY; 0 is no limit but the system's. It is compared with the
-	// memory in use, which comes in spans of [arena.SpanSize].
-	MemoryLimit int64
+	// Memory is how many bytes jobs may take in memory; 0 is no limit but the
+	// system's. With a store, bodies beyond it are in the store only; without
+	// one, a put beyond it is refused with OUT_OF_MEMORY. It is compared with
+	// the memory in use, which comes in spans of [arena.SpanSize].
+	Memory int64
+	// TubeJobs and TubeBytes are how many jobs, and bytes of bodies, a tube may
+	// have before a put is refused with OUT_OF_MEMORY; 0 is no limit. Puts
+	// whose bodies are under way may go beyond it.
+	TubeJobs  uint64
+	TubeBytes uint64
+}
+
+// Config says how a queue works.
+type Config struct {
+	Limits
+	// Durable tells that there is a store: the machine notes what must survive,
+	// for Changes.
+	Durable bool
 }
 
 // Machine is the queue. It belongs to one owner, who makes one call at a time.
 type Machine struct {
 	config   Config
 	draining bool
+	full     bool // the store takes no new jobs
 
 	memory    *arena.Arena
 	jobs      *arena.Slab[job]
@@ -42,6 +57,15 @@ type Machine struct {
 	timers order
 	stats  protocol.QueueStats
 
+	// What has changed since the store was last told: jobs, of which deleted
+	// have no place any more, and names of tubes whose pause has.
+	changed []slot
+	deleted int
+	pauses  []string
+	urgent  bool
+	changes Changes
+	burials uint64 // number of the last burial
+
 	replies []Reply
 	scratch []byte // the document of the last reply that has one
 }
@@ -50,6 +74,10 @@ type Machine struct {
 type Reply struct {
 	To ClientID
 	protocol.Reply
+	// Away tells that the body of the job is in the store only. It has Size
+	// bytes and is missing in the reply.
+	Away bool
+	Size uint32
 }
 
 // New makes an empty queue.
@@ -75,6 +103,10 @@ func (m *Machine) Release() error { return m.memory.Close() }
 // SetDraining makes the queue refuse puts, or take them again.
 func (m *Machine) SetDraining(on bool) { m.draining = on }
 
+// SetFull makes the queue refuse puts because the store has no room for them,
+// or take them again.
+func (m *Machine) SetFull(on bool) { m.full = on }
+
 // Replies returns what the calls since the last Clear had to tell, in the
 // order in which it is to be sent. Bodies and documents in it hold until the
 // next call.
@@ -93,7 +125,19 @@ func (m *Machine) Clear() {
 const maxScratch = 1 << 20
 
 func (m *Machine) tell(c *client, r protocol.Reply) {
-	m.replies = append(m.replies, Reply{c.id, r})
+	m.replies = append(m.replies, Reply{To: c.id, Reply: r})
+}
+
+// tellJob tells a client a job with its body.
+func (m *Machine) tellJob(c *client, w protocol.Word, s slot) {
+	j := m.job(s)
+	r := Reply{To: c.id, Reply: protocol.Reply{Form: protocol.WithJob, Word: w, Number: uint64(j.id)}}
+	if j.marks&away != 0 {
+		r.Away, r.Size = true, j.size
+	} else {
+		r.Data = m.body(j)
+	}
+	m.replies = append(m.replies, r)
 }
 
 func (m *Machine) say(c *client, w protocol.Word) {

@@ -12,7 +12,7 @@ import (
 // The number of a tube that is gone goes to a new one, and no job of another
 // is taken for its.
 func TestTubeNumbers(t *testing.T) {
-	s := newScene(t, New(Config{MaxJobSize: 10}))
+	s := newScene(t, New(Config{Limits: Limits{MaxJobSize: 10}}))
 	for i := range 5 {
 		s.say("a", "use t%d", i)
 		s.put("a", 0, 0, 60, fmt.Sprint(i))
@@ -50,7 +50,7 @@ func TestTubeNumbers(t *testing.T) {
 
 // The id of a client that is gone goes to a new one, who is nobody's heir.
 func TestClientsComeAndGo(t *testing.T) {
-	s := newScene(t, New(Config{MaxJobSize: 10}))
+	s := newScene(t, New(Config{Limits: Limits{MaxJobSize: 10}}))
 	s.put("a", 0, 0, 60, "x")
 	s.send("b", "use t\r\nwatch t\r\nreserve-job 1\r\n")
 	id := s.actor("b").id
@@ -76,7 +76,7 @@ func TestClientsComeAndGo(t *testing.T) {
 
 // Advance does no more at once than it may, and says whether more is due.
 func TestAdvanceInPortions(t *testing.T) {
-	s := newScene(t, New(Config{MaxJobSize: 10}))
+	s := newScene(t, New(Config{Limits: Limits{MaxJobSize: 10}}))
 	if at, ok := s.machine.Next(); ok {
 		t.Fatalf("an empty queue has something due at %v", at)
 	}
@@ -107,7 +107,7 @@ func TestAdvanceInPortions(t *testing.T) {
 
 // The furthest moments that the protocol can name lie within the clock.
 func TestFarFuture(t *testing.T) {
-	s := newScene(t, New(Config{MaxJobSize: 10}))
+	s := newScene(t, New(Config{Limits: Limits{MaxJobSize: 10}}))
 	const longest = 1<<32 - 1
 	s.expect(s.say("a", "put 0 %d %d 0\r\n", longest, longest), "a INSERTED 1")
 	s.expect(s.say("a", "pause-tube default %d", longest), "a PAUSED")
@@ -167,7 +167,7 @@ func TestCheckSees(t *testing.T) {
 		"a job not counted":                  func(_ *Machine, t *tube, _ *client) { t.jobs.Ready-- },
 		"an urgent job not counted":          func(m *Machine, t *tube, _ *client) { t.jobs.Urgent--; m.stats.Jobs.Urgent-- },
 		"a sum that is not the sum":          func(m *Machine, _ *tube, _ *client) { m.stats.Jobs.Buried++ },
-		"a job in a wrong state":             func(m *Machine, t *tube, _ *client) { m.job(t.ready.head().slot).state = delayed },
+		"a job in a wrong state":             func(m *Machine, t *tube, _ *client) { m.job(t.ready.head().slot).state = Delayed },
 		"a job in a wrong place":             func(m *Machine, t *tube, _ *client) { m.job(t.ready.head().slot).place = 7 },
 		"a job of another tube":              func(m *Machine, t *tube, _ *client) { m.job(t.ready.head().slot).tube = m.tubes["default"].number },
 		"a key that is not the job's":        func(m *Machine, t *tube, _ *client) { m.job(t.ready.head().slot).priority++ },
@@ -201,7 +201,7 @@ func TestCheckSees(t *testing.T) {
 		"an end of the list of reservations": func(_ *Machine, _ *tube, c *client) { c.held.last = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, New(Config{MaxJobSize: 10}))
+			s := newScene(t, New(Config{Limits: Limits{MaxJobSize: 10}}))
 			s.send("p", "use x\r\n")
 			for _, delay := range []int{0, 0, 0, 9, 9} {
 				s.put("p", 5, delay, 60, "x")

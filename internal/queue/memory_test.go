@@ -13,7 +13,7 @@ import (
 // limited makes a machine whose arena may use so many bytes and no more.
 func limited(t *testing.T, limit int64) *Machine {
 	t.Helper()
-	m := New(Config{MaxJobSize: 1 << 20})
+	m := New(Config{Limits: Limits{MaxJobSize: 1 << 20}})
 	if err := m.memory.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func limited(t *testing.T, limit int64) *Machine {
 // makes room.
 func TestMemoryLimit(t *testing.T) {
 	const limit, size = 4 << 20, 64 << 10
-	s := newScene(t, New(Config{MaxJobSize: size, MemoryLimit: limit}))
+	s := newScene(t, New(Config{Limits: Limits{MaxJobSize: size, Memory: limit}}))
 	body := strings.Repeat("x", size)
 	refuse := func() {
 		t.Helper()
@@ -57,7 +57,7 @@ func TestMemoryLimit(t *testing.T) {
 	for !strings.Contains(s.put("a", 0, 0, 60, body), "OUT_OF_MEMORY") {
 		continue
 	}
-	s.machine.config.MemoryLimit = s.machine.memory.Used()
+	s.machine.config.Memory = s.machine.memory.Used()
 	s.expect(s.put("a", 0, 0, 60, "x"), "a OUT_OF_MEMORY")
 	stats := s.machine.Stats()
 	if stats.Producers != 1 || stats.TotalJobs != stats.Jobs.Ready+3 {
@@ -151,7 +151,7 @@ func TestNothingIsLostWithoutMemory(t *testing.T) {
 // its jobs.
 func TestDrainedBacklog(t *testing.T) {
 	const n = 60_000
-	m := New(Config{MaxJobSize: 1 << 20})
+	m := New(Config{Limits: Limits{MaxJobSize: 1 << 20}})
 	defer m.Release()
 	id := m.Open()
 	body := make([]byte, 100)

@@ -56,7 +56,7 @@ func (m *model) requeue(now Instant, j *modelJob) {
 		m.makeReady(now, j)
 		return
 	}
-	j.state, j.owner, j.deadline = delayed, nil, now+Instant(j.delay)
+	j.state, j.owner, j.deadline = Delayed, nil, now+Instant(j.delay)
 }
 
 func (m *model) command(now Instant, id ClientID, cmd *protocol.Command) {
@@ -81,7 +81,7 @@ func (m *model) command(now Instant, id ClientID, cmd *protocol.Command) {
 		m.reserve(now, c, now+Instant(cmd.Timeout))
 	case protocol.ReserveJob:
 		j := m.job(cmd.ID)
-		if j == nil || j.state == reserved {
+		if j == nil || j.state == Reserved {
 			m.tell(c, "NOT_FOUND")
 			return
 		}
@@ -95,7 +95,7 @@ func (m *model) command(now Instant, id ClientID, cmd *protocol.Command) {
 		m.kick(now, c, int(cmd.Count))
 	case protocol.KickJob:
 		j := m.job(cmd.ID)
-		if j == nil || j.state != buried && j.state != delayed {
+		if j == nil || j.state != Buried && j.state != Delayed {
 			m.tell(c, "NOT_FOUND")
 			return
 		}
@@ -105,11 +105,11 @@ func (m *model) command(now Instant, id ClientID, cmd *protocol.Command) {
 	case protocol.Peek:
 		m.peek(c, m.job(cmd.ID))
 	case protocol.PeekReady:
-		m.peek(c, first(m.in(c.tube, ready)))
+		m.peek(c, first(m.in(c.tube, Ready)))
 	case protocol.PeekDelayed:
-		m.peek(c, first(m.in(c.tube, delayed)))
+		m.peek(c, first(m.in(c.tube, Delayed)))
 	case protocol.PeekBuried:
-		m.peek(c, first(m.in(c.tube, buried)))
+		m.peek(c, first(m.in(c.tube, Buried)))
 	case protocol.PauseTube:
 		m.pause(now, c, m.tubeNamed(string(cmd.Tube)), cmd)
 	case protocol.StatsJob:
@@ -151,7 +151,7 @@ func (m *model) ignore(c *modelClient, t *modelTube) {
 func (m *model) reserve(now Instant, c *modelClient, until Instant) {
 	c.worker = true
 	best := first(m.list(func(j *modelJob) bool {
-		return j.state == ready && j.tube.pause == 0 && slices.Contains(c.watched, j.tube)
+		return j.state == Ready && j.tube.pause == 0 && slices.Contains(c.watched, j.tube)
 	}, byPriority))
 	switch {
 	case best != nil:
@@ -166,7 +166,7 @@ func (m *model) reserve(now Instant, c *modelClient, until Instant) {
 }
 
 func (m *model) delete(c *modelClient, j *modelJob) {
-	if j == nil || j.state == reserved && j.owner != c {
+	if j == nil || j.state == Reserved && j.owner != c {
 		m.tell(c, "NOT_FOUND")
 		return
 	}
@@ -185,7 +185,7 @@ func (m *model) finish(now Instant, c *modelClient, j *modelJob, cmd *protocol.C
 		j.deadline = now + Instant(j.ttr)
 		m.tell(c, "TOUCHED")
 	case cmd.Verb == protocol.Bury:
-		j.pri, j.state, j.owner, j.since = cmd.Priority, buried, nil, m.tick()
+		j.pri, j.state, j.owner, j.since = cmd.Priority, Buried, nil, m.tick()
 		j.buries++
 		m.tell(c, "BURIED")
 	default:
@@ -197,9 +197,9 @@ func (m *model) finish(now Instant, c *modelClient, j *modelJob, cmd *protocol.C
 }
 
 func (m *model) kick(now Instant, c *modelClient, limit int) {
-	list := m.in(c.tube, buried)
+	list := m.in(c.tube, Buried)
 	if len(list) == 0 {
-		list = m.in(c.tube, delayed)
+		list = m.in(c.tube, Delayed)
 	}
 	list = list[:min(limit, len(list))]
 	m.tell(c, "KICKED %d", len(list))

@@ -34,7 +34,7 @@ type modelJob struct {
 	delay, ttr        time.Duration
 	body              string
 	tube              *modelTube
-	state             state
+	state             State
 	since             int // when it came to be reserved or buried, by model.order
 	owner             *modelClient
 	created, deadline Instant
@@ -116,7 +116,7 @@ func (m *model) job(id protocol.JobID) *modelJob {
 
 // held finds a job by its id if the client has reserved it.
 func (m *model) held(c *modelClient, id protocol.JobID) *modelJob {
-	if j := m.job(id); j != nil && j.state == reserved && j.owner == c {
+	if j := m.job(id); j != nil && j.state == Reserved && j.owner == c {
 		return j
 	}
 	return nil
@@ -147,14 +147,14 @@ func byDeadline(a, b *modelJob) bool {
 }
 func bySince(a, b *modelJob) bool { return a.since < b.since }
 
-func (m *model) in(t *modelTube, s state) []*modelJob {
-	return m.list(func(j *modelJob) bool { return j.tube == t && j.state == s }, map[state]func(a, b *modelJob) bool{
-		ready: byPriority, delayed: byDeadline, buried: bySince, reserved: bySince,
+func (m *model) in(t *modelTube, s State) []*modelJob {
+	return m.list(func(j *modelJob) bool { return j.tube == t && j.state == s }, map[State]func(a, b *modelJob) bool{
+		Ready: byPriority, Delayed: byDeadline, Buried: bySince, Reserved: bySince,
 	}[s])
 }
 
 func (m *model) heldBy(c *modelClient, less func(a, b *modelJob) bool) []*modelJob {
-	return m.list(func(j *modelJob) bool { return j.state == reserved && j.owner == c }, less)
+	return m.list(func(j *modelJob) bool { return j.state == Reserved && j.owner == c }, less)
 }
 
 func (m *model) watchers(t *modelTube) (n int) {
@@ -188,7 +188,7 @@ func (m *model) reap(t *modelTube) {
 }
 
 func (m *model) makeReady(now Instant, j *modelJob) {
-	j.state, j.owner = ready, nil
+	j.state, j.owner = Ready, nil
 	m.serve(now, j.tube)
 }
 
@@ -201,7 +201,7 @@ func (m *model) serve(now Instant, t *modelTube) {
 				longest = c
 			}
 		}
-		jobs := m.in(t, ready)
+		jobs := m.in(t, Ready)
 		if longest == nil || len(jobs) == 0 {
 			return
 		}
@@ -211,7 +211,7 @@ func (m *model) serve(now Instant, t *modelTube) {
 }
 
 func (m *model) give(now Instant, c *modelClient, j *modelJob) {
-	j.state, j.owner, j.since, j.deadline = reserved, c, m.tick(), now+Instant(j.ttr)
+	j.state, j.owner, j.since, j.deadline = Reserved, c, m.tick(), now+Instant(j.ttr)
 	j.reserves++
 	m.tell(c, "RESERVED %d %d\r\n%s", j.id, len(j.body), j.body)
 }
@@ -255,7 +255,7 @@ const margin = Instant(time.Second)
 // attention is when something of a tube or of a client is due.
 func (m *model) tubeAttention(t *modelTube) Instant {
 	at := forever
-	if d := m.in(t, delayed); len(d) > 0 {
+	if d := m.in(t, Delayed); len(d) > 0 {
 		at = d[0].deadline
 	}
 	if t.pause > 0 {
@@ -310,7 +310,7 @@ func (m *model) advance(now Instant) bool {
 }
 
 func (m *model) advanceTube(now Instant, t *modelTube) {
-	if d := m.in(t, delayed); len(d) > 0 && d[0].deadline <= now {
+	if d := m.in(t, Delayed); len(d) > 0 && d[0].deadline <= now {
 		m.makeReady(now, d[0])
 		return
 	}
@@ -346,18 +346,18 @@ func (m *model) counts(keep func(*modelJob) bool) (n protocol.JobCounts) {
 			continue
 		}
 		switch j.state {
-		case ready:
+		case Ready:
 			n.Ready++
 			if j.pri < 1024 {
 				n.Urgent++
 			}
-		case reserved:
+		case Reserved:
 			n.Reserved++
-		case delayed:
+		case Delayed:
 			n.Delayed++
-		case buried:
+		case Buried:
 			n.Buried++
-		case incoming:
+		case Incoming:
 		}
 	}
 	return n
@@ -396,7 +396,7 @@ func (m *model) statsJob(now Instant, c *modelClient, j *modelJob) {
 		return
 	}
 	left := time.Duration(0)
-	if j.state == reserved || j.state == delayed {
+	if j.state == Reserved || j.state == Delayed {
 		left = time.Duration(j.deadline - now - 1)
 	}
 	m.document(c, fmt.Sprintf("---\nid: %d\ntube: %s\nstate: %s\npri: %d\nage: %d\ndelay: %d\nttr: %d\ntime-left: %d\nfile: 0\n"+

@@ -10,7 +10,7 @@ func (m *Machine) takeOut(s slot) {
 	j := m.job(s)
 	t := m.tubeOf(j)
 	switch j.state {
-	case ready:
+	case Ready:
 		t.ready.remove(m, int(j.place))
 		if j.priority < protocol.UrgentBelow {
 			t.jobs.Urgent--
@@ -19,11 +19,11 @@ func (m *Machine) takeOut(s slot) {
 		if t.ready.n == 0 {
 			m.letGo(t)
 		}
-	case delayed:
+	case Delayed:
 		t.delayed.remove(m, int(j.place))
-	case buried:
+	case Buried:
 		t.buried.unlink(m, s)
-	case incoming, reserved:
+	case Incoming, Reserved:
 		panic("queue: a job that is " + j.state.String() + " is not in its tube")
 	}
 	m.count(t, j.state, lessOne)
@@ -34,7 +34,7 @@ func (m *Machine) unreserve(c *client, s slot) {
 	j := m.job(s)
 	c.reserved.remove(m, int(j.place))
 	c.held.unlink(m, s)
-	m.count(m.tubeOf(j), reserved, lessOne)
+	m.count(m.tubeOf(j), Reserved, lessOne)
 }
 
 // makeReady brings a job into its tube's ready ones, and gives it to the
@@ -42,9 +42,9 @@ func (m *Machine) unreserve(c *client, s slot) {
 func (m *Machine) makeReady(now Instant, s slot) {
 	j := m.job(s)
 	t := m.tubeOf(j)
-	j.state = ready
+	j.state = Ready
 	t.ready.push(m, entry{uint64(j.id), uint32(j.priority), s})
-	m.count(t, ready, 1)
+	m.count(t, Ready, 1)
 	if j.priority < protocol.UrgentBelow {
 		t.jobs.Urgent++
 		m.stats.Jobs.Urgent++
@@ -59,20 +59,27 @@ func (m *Machine) makeReady(now Instant, s slot) {
 func (m *Machine) makeDelayed(s slot, due Instant) {
 	j := m.job(s)
 	t := m.tubeOf(j)
-	j.state, j.deadline = delayed, due
+	j.state, j.deadline = Delayed, due
 	t.delayed.push(m, entry{uint64(due), 0, s})
-	m.count(t, delayed, 1)
+	m.count(t, Delayed, 1)
 	m.arm(&t.timer, due)
 }
 
 // makeBuried brings a job, which has a history, to the end of its tube's
 // buried ones.
 func (m *Machine) makeBuried(s slot) {
+	m.burials++
+	m.makeBuriedAs(s, m.burials)
+}
+
+// makeBuriedAs does so with a number in the order of burial, which must be
+// higher than those of the jobs that are buried there.
+func (m *Machine) makeBuriedAs(s slot, burial uint64) {
 	j := m.job(s)
 	t := m.tubeOf(j)
-	j.state = buried
+	j.state, j.deadline = Buried, Instant(burial)
 	t.buried.append(m, s)
-	m.count(t, buried, 1)
+	m.count(t, Buried, 1)
 }
 
 // give takes a job out of its tube, reserves it for a client and tells it. If
@@ -85,16 +92,21 @@ func (m *Machine) give(now Instant, c *client, s slot) {
 		return
 	}
 	m.markWorker(c)
+	if m.job(s).state == Ready {
+		m.save(s)
+	} else {
+		m.saveNow(s)
+	}
 	m.takeOut(s)
 	j := m.job(s)
 	h.owner = c.id
 	h.reserves++
-	j.state, j.deadline = reserved, now.add(j.timeToRun())
+	j.state, j.deadline = Reserved, now.add(j.timeToRun())
 	c.reserved.push(m, entry{uint64(j.deadline), 0, s})
 	c.held.append(m, s)
-	m.count(m.tubeOf(j), reserved, 1)
+	m.count(m.tubeOf(j), Reserved, 1)
 	m.arm(&c.timer, j.deadline)
-	m.tell(c, protocol.Reply{Form: protocol.WithJob, Word: protocol.Reserved, Number: uint64(j.id), Data: m.body(j)})
+	m.tellJob(c, protocol.Reserved, s)
 }
 
 // delete takes a job out of the queue for good.
@@ -104,7 +116,7 @@ func (m *Machine) delete(c *client, id protocol.JobID) {
 	case s == 0:
 		m.say(c, protocol.NotFound)
 		return
-	case m.job(s).state != reserved:
+	case m.job(s).state != Reserved:
 		m.takeOut(s)
 	case m.past(s).owner == c.id:
 		m.unreserve(c, s)
@@ -114,8 +126,9 @@ func (m *Machine) delete(c *client, id protocol.JobID) {
 	}
 	t := m.tubeOf(m.job(s))
 	t.deletes++
+	t.bytes -= uint64(m.job(s).size)
 	m.leave(s)
-	m.free(s)
+	m.discard(s)
 	m.reap(t)
 	m.say(c, protocol.Deleted)
 }

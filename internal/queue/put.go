@@ -44,7 +44,7 @@ func (m *Machine) BeginPut(now Instant, from ClientID, cmd *protocol.Command) In
 	// jobs of equal priority stand in the order in which their lines came.
 	id := m.nextID
 	m.nextID++
-	if limit := m.config.MemoryLimit; limit > 0 && m.memory.Used()+int64(cmd.Size) > limit {
+	if m.full || m.overLimit(c.tube, cmd.Size) {
 		return m.refusePut(c, cmd, protocol.OutOfMemory)
 	}
 	n, err := m.jobs.Alloc()
@@ -69,6 +69,18 @@ func (m *Machine) BeginPut(now Instant, from ClientID, cmd *protocol.Command) In
 		tube:     c.tube.number,
 	}
 	return Intake{Body: m.body(j)}
+}
+
+// overLimit tells whether another job of that size is one too many.
+func (m *Machine) overLimit(t *tube, size uint32) bool {
+	limits := &m.config
+	if limits.Memory > 0 && !limits.Durable && m.memory.Used()+int64(size) > limits.Memory {
+		return true
+	}
+	if limits.TubeJobs > 0 && t.size() >= limits.TubeJobs {
+		return true
+	}
+	return limits.TubeBytes > 0 && t.bytes+uint64(size) > limits.TubeBytes
 }
 
 func (m *Machine) refusePut(c *client, cmd *protocol.Command, why protocol.Word) Intake {
@@ -101,7 +113,10 @@ func (m *Machine) EndPut(now Instant, from ClientID, complete bool) {
 func (m *Machine) accept(now Instant, c *client, s slot) {
 	j := m.job(s)
 	m.enter(s)
+	j.marks = fresh
+	m.saveNow(s)
 	m.tubeOf(j).total++
+	m.tubeOf(j).bytes += uint64(j.size)
 	m.stats.TotalJobs++
 	m.tell(c, protocol.Reply{Form: protocol.WithNumber, Word: protocol.Inserted, Number: uint64(j.id)})
 	if j.delay > 0 {

@@ -328,7 +328,7 @@ func (p *couple) look(t *rapid.T) {
 // machine is to tell the same clients the same, and to be sound.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &couple{machine: New(Config{MaxJobSize: randomMaxSize}), model: newModel(randomMaxSize), now: start + 1000, moments: 1000}
+		p := &couple{machine: New(Config{Limits: Limits{MaxJobSize: randomMaxSize}}), model: newModel(randomMaxSize), now: start + 1000, moments: 1000}
 		defer p.machine.Release()
 		for range rapid.IntRange(1, 4).Draw(t, "clients") {
 			p.open(t)

@@ -119,7 +119,7 @@ func (m *Machine) serve(now Instant, t *tube) {
 // reserveJob reserves a job by its id, whatever tube it is in.
 func (m *Machine) reserveJob(now Instant, c *client, id protocol.JobID) {
 	s := m.find(id)
-	if s == 0 || m.job(s).state == reserved {
+	if s == 0 || m.job(s).state == Reserved {
 		m.say(c, protocol.NotFound)
 		return
 	}
@@ -129,7 +129,7 @@ func (m *Machine) reserveJob(now Instant, c *client, id protocol.JobID) {
 // holds finds a job that the client holds, or 0.
 func (m *Machine) holds(c *client, id protocol.JobID) slot {
 	s := m.find(id)
-	if s == 0 || m.job(s).state != reserved || m.past(s).owner != c.id {
+	if s == 0 || m.job(s).state != Reserved || m.past(s).owner != c.id {
 		return 0
 	}
 	return s
@@ -142,6 +142,7 @@ func (m *Machine) release(now Instant, c *client, cmd *protocol.Command) {
 		return
 	}
 	m.unreserve(c, s)
+	m.saveNow(s)
 	m.past(s).releases++
 	j := m.job(s)
 	j.priority, j.delay = cmd.Priority, uint32(cmd.Delay/time.Second)
@@ -160,10 +161,23 @@ func (m *Machine) bury(c *client, id protocol.JobID, p protocol.Priority) {
 		return
 	}
 	m.unreserve(c, s)
+	m.saveNow(s)
 	m.past(s).buries++
 	m.job(s).priority = p
 	m.makeBuried(s)
 	m.say(c, protocol.Buried)
+}
+
+// Shelve buries a job whose body turns out to be unreadable, so that it is not
+// given to one client after another.
+func (m *Machine) Shelve(id ClientID, job protocol.JobID) {
+	c := m.clients[id]
+	if s := m.holds(c, job); s != 0 {
+		m.unreserve(c, s)
+		m.saveNow(s)
+		m.past(s).buries++
+		m.makeBuried(s)
+	}
 }
 
 func (m *Machine) touch(now Instant, c *client, id protocol.JobID) {
@@ -199,7 +213,7 @@ func (m *Machine) kick(now Instant, c *client, limit uint32) {
 func (m *Machine) kickJob(now Instant, c *client, id protocol.JobID) {
 	s := m.find(id)
 	switch {
-	case s == 0 || m.job(s).state != buried && m.job(s).state != delayed:
+	case s == 0 || m.job(s).state != Buried && m.job(s).state != Delayed:
 		m.say(c, protocol.NotFound)
 	case !m.kickOne(now, s):
 		m.say(c, protocol.OutOfMemory)
@@ -216,6 +230,7 @@ func (m *Machine) kickOne(now Instant, s slot) bool {
 		return false
 	}
 	m.takeOut(s)
+	m.saveNow(s)
 	h.kicks++
 	m.makeReady(now, s)
 	return true

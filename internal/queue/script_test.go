@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := newScene(t, New(Config{MaxJobSize: 10}))
+			s := newScene(t, New(Config{Limits: Limits{MaxJobSize: 10}}))
 			s.words = said
 			got := s.play(string(text))
 			if *update {

@@ -11,8 +11,7 @@ func (m *Machine) peek(c *client, s slot) {
 		m.say(c, protocol.NotFound)
 		return
 	}
-	j := m.job(s)
-	m.tell(c, protocol.Reply{Form: protocol.WithJob, Word: protocol.Found, Number: uint64(j.id), Data: m.body(j)})
+	m.tellJob(c, protocol.Found, s)
 }
 
 // Stats returns what the queue knows of the reply to stats.
@@ -44,7 +43,10 @@ func (m *Machine) statsJob(now Instant, c *client, id protocol.JobID) {
 		Delay:    time.Duration(j.delay) * time.Second,
 		TTR:      j.timeToRun(),
 	}
-	if j.state == reserved || j.state == delayed {
+	if m.config.Durable {
+		stats.File = 1
+	}
+	if j.state == Reserved || j.state == Delayed {
 		stats.TimeLeft = left(now, j.deadline)
 	}
 	if j.history != 0 {

@@ -20,6 +20,7 @@ type tube struct {
 	jobs                   protocol.JobCounts
 	total, deletes, pauses uint64
 	using, watching        int
+	bytes                  uint64 // of the bodies of its jobs
 
 	// line are the clients that wait here, longest first. Clients that have
 	// stopped waiting leave it when they come to the front.
@@ -29,12 +30,18 @@ type tube struct {
 
 	// pause is the length of the running pause, resume its end. A tube that is
 	// not paused has 0.
-	pause  time.Duration
-	resume Instant
-	timer  item
+	pause      time.Duration
+	resume     Instant
+	pauseSaved bool // the store has a pause of this tube
+	timer      item
 }
 
 func (t *tube) paused() bool { return t.pause != 0 }
+
+// size is how many jobs the tube has, in whatever state.
+func (t *tube) size() uint64 {
+	return t.jobs.Ready + t.jobs.Reserved + t.jobs.Delayed + t.jobs.Buried
+}
 
 // makeTube finds a tube or makes it.
 func (m *Machine) makeTube(name []byte) *tube {
@@ -61,9 +68,12 @@ func (m *Machine) tubeOf(j *job) *tube { return m.numbered[j.tube] }
 // reap ends a tube that nothing refers to any more. In the list the last one
 // takes its position.
 func (m *Machine) reap(t *tube) {
-	empty := t.jobs.Ready+t.jobs.Reserved+t.jobs.Delayed+t.jobs.Buried == 0
-	if !empty || t.using > 0 || t.watching > 0 || t.name == protocol.DefaultTube {
+	if t.size() > 0 || t.using > 0 || t.watching > 0 || t.name == protocol.DefaultTube {
 		return
+	}
+	if t.pauseSaved {
+		t.pause = 0
+		m.savePause(t)
 	}
 	t.ready.release(m.memory)
 	t.delayed.release(m.memory)
@@ -96,21 +106,21 @@ func (m *Machine) letGo(t *tube) {
 }
 
 // count adds n to the number of jobs in a state, in the tube and in all.
-func (m *Machine) count(t *tube, s state, n uint64) {
+func (m *Machine) count(t *tube, s State, n uint64) {
 	switch s {
-	case ready:
+	case Ready:
 		t.jobs.Ready += n
 		m.stats.Jobs.Ready += n
-	case delayed:
+	case Delayed:
 		t.jobs.Delayed += n
 		m.stats.Jobs.Delayed += n
-	case reserved:
+	case Reserved:
 		t.jobs.Reserved += n
 		m.stats.Jobs.Reserved += n
-	case buried:
+	case Buried:
 		t.jobs.Buried += n
 		m.stats.Jobs.Buried += n
-	case incoming:
+	case Incoming:
 	}
 }
 
@@ -125,6 +135,8 @@ func (m *Machine) pause(now Instant, c *client, name []byte, length time.Duratio
 	}
 	t.pauses++
 	t.pause, t.resume = length, now.add(length)
+	m.savePause(t)
+	m.urgent = m.config.Durable
 	m.say(c, protocol.Paused)
 	if t.paused() {
 		m.arm(&t.timer, t.resume)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"runtime"
 	"sync"
 	"time"
 
@@ -96,8 +95,6 @@ func (l *loop) listen(ln net.Listener) error {
 
 // run works in turns until it is stopped and everything has ended.
 func (l *loop) run() error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	var failure error
 	for !l.done() {
 		if failure = l.poller.wait(l.patience()); failure != nil {
@@ -106,7 +103,9 @@ func (l *loop) run() error {
 		l.engine.Begin(l.clock.Now())
 		l.poller.dispatch(l)
 		l.runInbox()
-		l.engine.Finish()
+		if failure = l.engine.Finish(); failure != nil {
+			break
+		}
 	}
 	return errors.Join(failure, l.abandon())
 }

@@ -19,15 +19,29 @@ type Config struct {
 	// [protocol.MaxJobSizeLimit]. 0 allows empty bodies only; what a server
 	// does when nobody asks is [protocol.DefaultMaxJobSize].
 	MaxJobSize uint32
-	// MemoryLimit is how many bytes jobs may take before puts are refused with
-	// OUT_OF_MEMORY; 0 is no limit.
+	// MemoryLimit is how many bytes jobs may take in memory; 0 is no limit.
+	// Without a store puts beyond it are refused with OUT_OF_MEMORY; with one
+	// bodies beyond it are in the store only.
 	MemoryLimit int64
+	// TubeMaxJobs and TubeMaxBytes are how many jobs, and bytes of bodies, a
+	// tube may have before puts are refused with OUT_OF_MEMORY; 0 is no limit.
+	TubeMaxJobs  uint64
+	TubeMaxBytes uint64
+	// Store keeps what must survive; nil keeps nothing. The server uses it
+	// until Run returns, and does not close it.
+	Store Store
 	// Logger gets a line for what an operator must know, and at debug level one
 	// when a connection comes and goes. nil discards.
 	Logger *slog.Logger
 	// Portable makes the server use goroutines where it would use epoll. It is
 	// for tests in a synctest bubble.
 	Portable bool
+}
+
+// Store is what the engine needs of a store, and what stats tells of it.
+type Store interface {
+	engine.Store
+	LogStats() protocol.LogStats
 }
 
 // stopGrace is how long a stopping server waits for commands that have begun
@@ -42,7 +56,7 @@ type Server struct {
 	running   atomic.Bool
 }
 
-// New makes a server with an empty queue.
+// New makes a server. Its queue has the jobs of the store, or is empty.
 func New(config Config) (*Server, error) {
 	if config.MaxJobSize > protocol.MaxJobSizeLimit {
 		return nil, fmt.Errorf("server: a maximal job size of %d bytes is above the limit of %d", config.MaxJobSize, protocol.MaxJobSizeLimit)
@@ -51,7 +65,7 @@ func New(config Config) (*Server, error) {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	clock := engine.NewClock()
-	process, err := newProcess(clock)
+	process, err := newProcess(clock, config.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +73,30 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := engine.New(engine.Config{
-		MaxJobSize:  config.MaxJobSize,
-		MemoryLimit: config.MemoryLimit,
-		Process:     process.stats,
+	l := &loop{clock: clock, poller: poll, logger: config.Logger, grace: stopGrace, accepted: make(chan struct{})}
+	l.engine = engine.New(engine.Config{
+		Limits: engine.Limits{
+			MaxJobSize: config.MaxJobSize,
+			Memory:     config.MemoryLimit,
+			TubeJobs:   config.TubeMaxJobs,
+			TubeBytes:  config.TubeMaxBytes,
+		},
+		Store: config.Store,
+		Post:  func(f func()) { l.post(f) },
+		Unreadable: func(id protocol.JobID, err error) {
+			l.logger.Error("a job cannot be read and is buried if it was reserved", "job", uint64(id), "error", err)
+		},
+		Process: process.stats,
 	})
-	return &Server{
-		logger: config.Logger,
-		loop:   &loop{engine: e, clock: clock, poller: poll, logger: config.Logger, grace: stopGrace, accepted: make(chan struct{})},
-	}, nil
+	s := &Server{logger: config.Logger, loop: l}
+	jobs, err := l.engine.Recover(clock.Now())
+	if err != nil {
+		return nil, errors.Join(err, l.abandon())
+	}
+	if config.Store != nil {
+		s.logger.Info("jobs recovered", "jobs", jobs, "took", clock.Running().Round(time.Millisecond))
+	}
+	return s, nil
 }
 
 // Serve adds a listener, which then belongs to the server. It must be called

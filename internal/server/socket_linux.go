@@ -66,14 +66,13 @@ func (s *socket) read(buffer []byte) {
 	if s.fd < 0 || !s.session.Wants() {
 		return
 	}
-	n, err := unix.Read(s.fd, buffer)
+	n, most, err := s.receive(buffer)
 	switch {
 	case n > 0:
-		s.session.Receive(buffer[:n])
 		// Less than there is room for means that nothing is left, and what
 		// comes brings a new event. The end of the stream does so only once,
 		// and urgent data can stand in between.
-		if n < len(buffer) && !s.hungUp && !s.urgent {
+		if n < most && !s.hungUp && !s.urgent {
 			s.exhausted()
 			return
 		}
@@ -88,6 +87,38 @@ func (s *socket) read(buffer []byte) {
 	default:
 		s.session.Drop()
 	}
+}
+
+const (
+	// directRead is the least part of a body in bytes that is read into its
+	// place. Below it copying is cheaper than a second buffer in the call.
+	directRead = 2 << 10
+	// directReadMost is the most of it that is read in a turn.
+	directReadMost = 256 << 10
+)
+
+// receive reads once, at most most bytes, and hands on what has arrived.
+func (s *socket) receive(buffer []byte) (n, most int, err error) {
+	room := s.session.Room()
+	if len(room) < directRead {
+		if n, err = unix.Read(s.fd, buffer); n > 0 {
+			s.session.Receive(buffer[:n])
+		}
+		return n, len(buffer), err
+	}
+	places, most := [][]byte{room, buffer}, len(room)+len(buffer)
+	if len(room) > directReadMost {
+		places, most = [][]byte{room[:directReadMost]}, directReadMost
+	}
+	n, err = unix.Readv(s.fd, places)
+	if n > 0 {
+		direct := min(n, len(places[0]))
+		s.session.Filled(direct)
+		if n > direct {
+			s.session.Receive(buffer[:n-direct])
+		}
+	}
+	return n, most, err
 }
 
 // exhausted notes that all that has arrived is read.
