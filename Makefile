@@ -68,12 +68,18 @@ fuzz: ## Fuzz each target for FUZZTIME (5s)
 	scripts/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: ## Throughput beside beanstalkd's, in the same run: look at the ratio
-	go test -run '^$$' -bench . ./internal/load
+bench: build ## Beside beanstalkd, in turns: the table of docs/performance.md, 15 minutes; BENCHFLAGS=-quick takes two
+	go run ./internal/load/compare $(BENCHFLAGS) bin/haricot beanstalkd
 
 .PHONY: bench-smoke
-bench-smoke: ## Run each benchmark a few times, to see that it still works
+bench-smoke: ## Run each benchmark a few times and each row of `make bench` once, tiny, to see that they still work
+	go test -count=1 -run TestSmoke ./internal/load/compare
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+.PHONY: client
+client: ## The parts of our own client that are modules of their own
+	cd client/otel && go test -race ./...
+	cd client/bench && go vet ./...
 
 .PHONY: clients
 clients: build ## Other people's client libraries against haricot
