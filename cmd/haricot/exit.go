@@ -11,6 +11,7 @@ const (
 	exitOK         = 0
 	exitInternal   = 1   // the server failed while it ran
 	exitUsage      = 5   // the command line is wrong
+	exitStore      = 10  // the directory of -b cannot be used
 	exitUserLookup = 32  // the user database cannot be read
 	exitNoUser     = 33  // the user of -u does not exist
 	exitSwitchUser = 34  // the system does not let the process become the user of -u
@@ -39,7 +40,7 @@ func failed(err error) *failure {
 		return nil
 	}
 	if f, ok := errors.AsType[*failure](err); ok {
-		return f
+		return &failure{error: err, code: f.code, told: f.told} // what is around it is to be told too
 	}
 	return &failure{error: err, code: exitInternal}
 }

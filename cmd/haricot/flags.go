@@ -69,33 +69,6 @@ func (m *socketMode) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// storeFlags are beanstalkd's flags for its log on disk. A server that took them and kept nothing would lose jobs that somebody
-// believes to be safe, so they are refused.
-type storeFlags struct {
-	DataDir    *word `short:"b" hidden:"" placeholder:"DIR" help:"Keep jobs in this directory (not in this version)."`
-	SyncEvery  *word `short:"f" hidden:"" placeholder:"MS" help:"Sync at most this often (not in this version)."`
-	NoSync     bool  `short:"F" hidden:"" help:"Never sync (not in this version)."`
-	LogMaxSize *word `short:"s" hidden:"" placeholder:"BYTES" help:"Size of a log file (not in this version)."`
-}
-
-// check refuses the flags that were given.
-func (f *storeFlags) check() error {
-	var given []string
-	for _, flag := range []struct {
-		set  bool
-		name string
-	}{{f.DataDir != nil, "-b"}, {f.SyncEvery != nil, "-f"}, {f.NoSync, "-F"}, {f.LogMaxSize != nil, "-s"}} {
-		if flag.set {
-			given = append(given, flag.name)
-		}
-	}
-	if len(given) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: the durable store is not in this version, which keeps jobs in memory only; leave the flag out",
-		strings.Join(given, " "))
-}
-
 // bygoneFlags chose in old versions of beanstalkd whether its log was compacted. They do nothing, there and here.
 type bygoneFlags struct {
 	Compact   bool `short:"c" hidden:"" help:"Ignored, with a warning."`

@@ -17,9 +17,16 @@ import (
 
 // commands is the command line with a subcommand first.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run the server."`
-	Help    helpCommand    `cmd:"" help:"Explain a command."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve          serveCommand   `cmd:"" help:"Run the server."`
+	Check          checkCommand   `cmd:"" help:"Verify a store or a backup."`
+	Backup         backupCommand  `cmd:"" help:"Copy a store, also under a running server."`
+	Restore        restoreCommand `cmd:"" help:"Make a store of a backup."`
+	Export         exportCommand  `cmd:"" help:"Write a store as lines of JSON."`
+	Import         importCommand  `cmd:"" help:"Bring jobs into a store."`
+	Migrate        migrateCommand `cmd:"" help:"Move the jobs of a running server to another one."`
+	systemCommands `embed:""`
+	Help           helpCommand    `cmd:"" help:"Explain a command."`
+	Version        versionCommand `cmd:"" help:"Print the version."`
 }
 
 // process is what a command may touch of the process it runs in. Tests put their own in its place.

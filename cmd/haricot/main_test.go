@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", raceOptions)
 	}
-	testscript.Main(m, map[string]func(){"haricot": main, "beanstalkd": main})
+	testscript.Main(m, map[string]func(){"haricot": main, "beanstalkd": main, "talk": talk})
 }
 
 // TestScripts runs the command lines in testdata that end by themselves.

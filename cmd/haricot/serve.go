@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
@@ -55,14 +57,15 @@ func (c *serveCommand) Run(p *process) error {
 func (c *serveCommand) serve(log *slog.Logger, p *process) error {
 	raiseProcs()
 	c.announce(log)
-	srv, err := server.New(server.Config{MaxJobSize: c.MaxJobSize.bytes, Logger: log})
-	if err != nil {
-		return fmt.Errorf("cannot start: %w", err)
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
+	var running atomic.Pointer[server.Server]
 	signals := catchSignals(&signalActions{
-		drain: srv.Drain,
+		drain: func(on bool) {
+			if srv := running.Load(); srv != nil {
+				srv.Drain(on)
+			}
+		},
 		stop: func() {
 			notify(log, daemon.SdNotifyStopping)
 			stop()
@@ -83,17 +86,43 @@ func (c *serveCommand) serve(log *slog.Logger, p *process) error {
 	if err := c.becomeUser(log, sockets); err != nil {
 		return &failure{error: err, code: userStatus(err)}
 	}
+	kept, err := c.openStore(log, p)
+	if err != nil {
+		return err
+	}
+	srv, err := server.New(c.serverConfig(log, kept))
+	if err != nil {
+		return errors.Join(c.unrecovered(err), kept.close())
+	}
+	kept.recovered()
+	running.Store(srv)
 	for _, s := range sockets {
 		if err := srv.Serve(s.Listener); err != nil {
 			return &failure{error: fmt.Errorf("cannot serve on %s: %w", s.Addr(), err), code: exitSocket}
 		}
 	}
 	notify(log, daemon.SdNotifyReady)
-	if err := srv.Run(ctx); err != nil {
+	err = srv.Run(ctx)
+	if err = errors.Join(err, kept.close()); err != nil {
 		return fmt.Errorf("the server failed: %w", err)
 	}
 	log.Info("stopped")
 	return nil
+}
+
+// serverConfig says how the server is to work.
+func (c *serveCommand) serverConfig(log *slog.Logger, kept *keeper) server.Config {
+	config := server.Config{
+		MaxJobSize:   c.MaxJobSize.bytes,
+		MemoryLimit:  c.memory(),
+		TubeMaxJobs:  uint64(c.TubeMaxJobs),
+		TubeMaxBytes: uint64(c.TubeMaxBytes),
+		Logger:       log,
+	}
+	if kept != nil {
+		config.Store = kept.Store
+	}
+	return config
 }
 
 // announce logs who starts with which limits, and what of the command line has no effect.
