@@ -13,7 +13,7 @@ import (
 // TestStallHidesNoReservation plays what no client can bring about: the server is held up from before the last second of a reservation
 // until after its end, while the worker waits for another job. The queue is told the time, so a jump of it is such a stall.
 func TestStallHidesNoReservation(t *testing.T) {
-	m := queue.New(queue.Config{MaxJobSize: protocol.DefaultMaxJobSize})
+	m := queue.New(queue.Config{Limits: queue.Limits{MaxJobSize: protocol.DefaultMaxJobSize}})
 	t.Cleanup(func() {
 		if err := m.Release(); err != nil {
 			t.Error(err)
