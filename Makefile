@@ -45,8 +45,9 @@ check: ## Install what is missing, then run every part that CI runs
 	./check
 
 .PHONY: test
-test: ## Unit tests of all packages with the race detector
-	go test -race $(UNIT)
+test: ## Tests of all packages with the race detector; the longest ones in full without it
+	go test -race -short $(UNIT)
+	go test ./internal/store ./sim
 
 .PHONY: conformance
 conformance: ## Scripts recorded from the reference server, against it and against haricot, in fake time and over sockets
