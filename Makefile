@@ -10,8 +10,8 @@ TOOL := go tool -modfile=tools/go.mod
 # real beanstalkd, so they run without the race detector, which would slow down one side only.
 UNIT = $$(go list ./... | grep -v '/conformance')
 
-# Time for each fuzz target, runs of each benchmark, and the sessions of the long differential test.
-FUZZTIME ?= 5s
+# Inputs for each fuzz target, or a time; runs of each benchmark, and the sessions of the long differential test.
+FUZZTIME ?= 5000x
 BENCHTIME ?= 10x
 SEEDS ?= 1 2 3
 STEPS ?= 200000
@@ -65,7 +65,7 @@ differential-long: ## The same for each seed in SEEDS (1 2 3), STEPS (200000) lo
 	done
 
 .PHONY: fuzz
-fuzz: ## Fuzz each target for FUZZTIME (5s)
+fuzz: ## Fuzz each target FUZZTIME: times (5000x) or a time (1m)
 	scripts/fuzz $(FUZZTIME)
 
 .PHONY: bench

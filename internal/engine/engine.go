@@ -46,6 +46,7 @@ type Engine struct {
 	moreDue bool
 
 	buffers  [][]byte // for output, empty and ready for use
+	spare    int      // their capacity in bytes
 	document []byte
 }
 
@@ -149,24 +150,28 @@ func (e *Engine) route() {
 }
 
 // Output buffers go from session to session, so that an idle connection has
-// none. Those that a large reply has blown up are left to the garbage collector.
+// none. Very large ones, and what is more than enough of them, are left to the
+// garbage collector.
 const (
 	smallBuffer = 4 << 10
-	largeBuffer = 64 << 10
-	spareBuffer = 64
+	largeBuffer = 1 << 20
+	spareLimit  = 8 << 20
 )
 
 func (e *Engine) takeBuffer() []byte {
 	if n := len(e.buffers); n > 0 {
 		b := e.buffers[n-1]
+		e.buffers[n-1] = nil
 		e.buffers = e.buffers[:n-1]
+		e.spare -= cap(b)
 		return b
 	}
 	return make([]byte, 0, smallBuffer)
 }
 
 func (e *Engine) giveBuffer(b []byte) {
-	if cap(b) > 0 && cap(b) <= largeBuffer && len(e.buffers) < spareBuffer {
+	if size := cap(b); size > 0 && size <= largeBuffer && e.spare+size <= spareLimit {
 		e.buffers = append(e.buffers, b[:0])
+		e.spare += size
 	}
 }

@@ -19,6 +19,7 @@ const (
 	chunkLen    = arena.SpanSize / int(unsafe.Sizeof(entry{}))
 	arity       = 4
 	smallestCap = 4
+	shortCap    = 64
 )
 
 // heap is a heap of jobs, each of which knows its position, so that any can be
@@ -135,7 +136,8 @@ func (h *heap) grow(memory *arena.Arena) {
 }
 
 // shrink gives back the last chunk when the one before it has room to spare,
-// and halves a lone chunk that is three quarters empty.
+// and halves a lone chunk that is three quarters empty. A short one stays: a
+// tube whose jobs come and go would have it made anew all the time.
 func (h *heap) shrink(memory *arena.Arena) {
 	last := len(h.chunks) - 1
 	if last > 0 {
@@ -146,7 +148,7 @@ func (h *heap) shrink(memory *arena.Arena) {
 		}
 		return
 	}
-	if size := len(h.chunks[0].entries); size > smallestCap && h.n < size/4 {
+	if size := len(h.chunks[0].entries); size > shortCap && h.n < size/4 {
 		h.resizeFirst(memory, size/2)
 	}
 }

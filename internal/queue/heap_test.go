@@ -79,7 +79,7 @@ func TestHeapAcrossChunks(t *testing.T) {
 			t.Fatalf("%d entries in %d chunks", h.n, len(h.chunks))
 		}
 	}
-	if h.n != 0 || len(h.chunks) != 1 || len(h.chunks[0].entries) != smallestCap || h.chunks[0].span != nil {
+	if h.n != 0 || len(h.chunks) != 1 || len(h.chunks[0].entries) != shortCap || h.chunks[0].span != nil {
 		t.Fatalf("an empty heap has %d entries and %d chunks, the first of %d", h.n, len(h.chunks), len(h.chunks[0].entries))
 	}
 }

@@ -135,10 +135,10 @@ func (p *epoll) dispatch(l *loop) {
 	for i := range p.events[:p.arrived] {
 		event := &p.events[i]
 		fd := int(event.Fd)
-		if ln := p.listeners[fd]; ln != nil {
-			accepting = append(accepting, ln)
-		} else if fd < len(p.sockets) && p.sockets[fd] != nil {
+		if fd < len(p.sockets) && p.sockets[fd] != nil {
 			p.sockets[fd].notice(event.Events)
+		} else if ln := p.listeners[fd]; ln != nil {
+			accepting = append(accepting, ln)
 		}
 	}
 	p.read()
