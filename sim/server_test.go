@@ -30,12 +30,32 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	built = dir
+	if err := watchSources(); err != nil {
+		return "", err
+	}
 	path := filepath.Join(dir, "haricot")
 	if out, err := exec.Command("go", "build", "-o", path, "../cmd/haricot").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building haricot: %w\n%s", err, out)
 	}
 	return path, nil
 })
+
+// watchSources looks at all that the program is made of, so that go test does not
+// take an old result for one of the program as it is now.
+func watchSources() error {
+	for _, root := range []string{"../cmd", "../internal"} {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".go") {
+				_, err = os.ReadFile(path)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // built is the directory of the program, to be removed at the end.
 var built string
@@ -118,7 +138,8 @@ func (s *server) listening() string {
 	case <-s.ended:
 		s.t.Fatalf("the server ended instead of listening: %v\n%s", s.cmd.ProcessState, strings.Join(s.log, "\n"))
 	case <-time.After(patience):
-		s.t.Fatal("the server does not listen")
+		s.end(syscall.SIGQUIT) // It says what it is waiting for.
+		s.t.Fatalf("the server does not listen:\n%s", strings.Join(s.log, "\n"))
 	}
 	return ""
 }

@@ -61,7 +61,7 @@ func (o *Options) fs() vfs.FS {
 // deleted, mostly before it leaves the memtable: reads need little cache.
 const (
 	memTableSize  = 16 << 20
-	memTables     = 4
+	memTables     = 2
 	blockCache    = 8 << 20
 	loadsAtOnce   = 16
 	pebbleVersion = pebble.FormatWALSyncChunks
