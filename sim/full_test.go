@@ -58,6 +58,51 @@ func mount(t *testing.T, args ...string) string {
 	return dir
 }
 
+// TestFullDiskEmptied fills a disk with few and large jobs. When they are deleted
+// puts are taken again, though the deletes are too few to have anything tidied up
+// for themselves.
+func TestFullDiskEmptied(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills a disk")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("it mounts file systems")
+	}
+	disk := mount(t, "-t", "tmpfs", "-o", "size=1500M", "tmpfs")
+	dir := filepath.Join(disk, "store")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(disk, "before"), make([]byte, 1150<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, address := serve(t, dir, "-z", "1048576")
+	c := talk(t, address)
+	body := numbered(1, 1<<20)
+	put := func() bool {
+		c.Put(0, 0, 60, body)
+		return receive(t, c).Word == "INSERTED"
+	}
+	jobs := 0
+	for put() {
+		jobs++
+	}
+	if jobs < 20 {
+		t.Fatalf("only %d jobs fit", jobs)
+	}
+	for id := range jobs {
+		expect(t, c, "DELETED", "delete %d", id+1)
+	}
+	began := time.Now()
+	for !put() {
+		if time.Since(began) > patience {
+			t.Fatalf("puts are still refused after %d jobs were deleted", jobs)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Logf("a put was taken %v after %d jobs were deleted", time.Since(began).Round(time.Millisecond), jobs)
+}
+
 // crowd is a server on a small disk and the jobs that it must have.
 type crowd struct {
 	t      *testing.T

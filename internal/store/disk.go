@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -17,6 +18,9 @@ const (
 	ballastSize = 64 << 20
 	// ballastShare bounds it on a small disk, as a share of the whole.
 	ballastShare = 20
+	// reclaimRoom is the free space that giving back the space of deleted jobs
+	// wants: it writes what is in memory into tables first.
+	reclaimRoom = 2 * memTableSize
 	// watchEvery is how often the free space is looked at.
 	watchEvery = time.Second
 	// fullPause is how long a write waits before it is tried again on a full
@@ -47,8 +51,14 @@ func newDisk(dir directory, log *slog.Logger) *disk {
 	return d
 }
 
-// watch looks at the disk until stop.
-func (d *disk) watch(work *sync.WaitGroup) {
+// watch looks at the disk until stop. While it is full, but not so full that this
+// could make it worse, reclaim is called to make room.
+func (d *disk) watch(work *sync.WaitGroup, reclaim func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	work.Go(func() {
+		<-d.done
+		cancel()
+	})
 	work.Go(func() {
 		d.look()
 		ticker := time.NewTicker(watchEvery)
@@ -58,7 +68,9 @@ func (d *disk) watch(work *sync.WaitGroup) {
 			case <-d.done:
 				return
 			case <-ticker.C:
-				d.look()
+				if free := d.look(); d.full.Load() && free >= reclaimRoom {
+					reclaim(ctx)
+				}
 			}
 		}
 	})
@@ -94,15 +106,15 @@ func (d *disk) filled() {
 	}
 }
 
-// look brings everything in line with the free space.
-func (d *disk) look() {
+// look brings everything in line with the free space, and returns it.
+func (d *disk) look() (free uint64) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	usage, err := d.dir.fs.GetDiskUsage(d.dir.path)
 	if err != nil || usage.TotalBytes == 0 {
-		return // not known for this file system
+		return 0 // not known for this file system
 	}
-	free := usage.AvailBytes
+	free = usage.AvailBytes
 	switch {
 	case free < d.reserve:
 		if !d.full.Swap(true) {
@@ -113,7 +125,7 @@ func (d *disk) look() {
 	case !d.ballast && free >= 2*d.reserve:
 		if err := d.makeBallast(); err != nil {
 			d.logger.Warn("cannot set space aside", "error", err)
-			return
+			return free
 		}
 		fallthrough
 	default:
@@ -121,6 +133,7 @@ func (d *disk) look() {
 			d.logger.Info("the disk has room again: puts are taken", "directory", d.dir.path, "free_bytes", free)
 		}
 	}
+	return free
 }
 
 // makeBallast writes the file that takes the reserved space.

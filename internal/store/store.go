@@ -1,12 +1,14 @@
 package store
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -85,6 +87,9 @@ type Store struct {
 	work   sync.WaitGroup
 
 	written uint64 // records since start
+
+	deleted   atomic.Uint64 // jobs since start
+	reclaimed uint64        // as many of them when space was last reclaimed
 }
 
 // Open opens the store in a directory, or makes one.
@@ -135,7 +140,7 @@ func (s *Store) open() (err error) {
 	s.batch = s.db.NewBatch()
 	s.policy = syncer{policy: s.options.Sync, db: s.db, fatal: s.fatal}
 	if s.disk != nil {
-		s.disk.watch(&s.work)
+		s.disk.watch(&s.work, s.reclaim)
 	}
 	return nil
 }
@@ -183,6 +188,7 @@ func (s *Store) Commit(c *queue.Changes) (err error) {
 		return fmt.Errorf("store %s: %w", s.options.Dir, err)
 	}
 	s.written += uint64(s.batch.Count())
+	s.deleted.Add(uint64(len(c.Deleted)))
 	s.batch.Reset()
 	return nil
 }
@@ -233,6 +239,29 @@ func (s *Store) Load(id protocol.JobID, size uint32, done func(body []byte, err 
 		<-s.loads
 		done(body, err)
 	})
+}
+
+// reclaim has the database give back the space of deleted jobs, beside the loop.
+// By itself it would do so only when much more has been written, which on a full
+// disk may never come.
+func (s *Store) reclaim(ctx context.Context) {
+	deleted := s.deleted.Load()
+	if deleted == s.reclaimed {
+		return
+	}
+	flushed, err := s.db.AsyncFlush()
+	if err == nil {
+		select {
+		case <-flushed:
+		case <-ctx.Done():
+			return
+		}
+		err = s.db.Compact(ctx, []byte{bodyPrefix}, []byte{bodyPrefix + 1}, false)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.options.Logger.Warn("cannot give back the space of deleted jobs", "error", err)
+	}
+	s.reclaimed = deleted
 }
 
 // Full tells whether the disk has too little room for further jobs.
