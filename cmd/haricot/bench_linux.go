@@ -134,7 +134,7 @@ func (c *benchCommand) contest(ctx context.Context, w load.Workload, contenders 
 	})
 	contest := load.Contest{Workload: w, Plan: plan, Rounds: c.Rounds, Contenders: contenders}
 	clean := func() {}
-	if terminal(p.stderr) {
+	if isTerminal(p.stderr) {
 		contest.Progress = func(what string) { fmt.Fprintf(p.stderr, "\r\x1b[K%s", what) }
 		clean = func() { fmt.Fprint(p.stderr, "\r\x1b[K") }
 	}
@@ -155,14 +155,4 @@ func (c *benchCommand) contest(ctx context.Context, w load.Workload, contenders 
 	}
 	title := fmt.Sprintf("%s: %s; %s", w.Name, w.About, plan)
 	return load.WriteTable(p.stdout, title, names, results)
-}
-
-// terminal tells whether a stream is a terminal, where a line can be written over.
-func terminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
-	return err == nil
 }

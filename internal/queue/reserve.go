@@ -160,12 +160,17 @@ func (m *Machine) bury(c *client, id protocol.JobID, p protocol.Priority) {
 		m.say(c, protocol.NotFound)
 		return
 	}
+	m.job(s).priority = p
+	m.buryHeld(c, s)
+	m.say(c, protocol.Buried)
+}
+
+// buryHeld buries a job that the client holds.
+func (m *Machine) buryHeld(c *client, s slot) {
 	m.unreserve(c, s)
 	m.saveNow(s)
 	m.past(s).buries++
-	m.job(s).priority = p
 	m.makeBuried(s)
-	m.say(c, protocol.Buried)
 }
 
 // Shelve buries a job whose body turns out to be unreadable, so that it is not
@@ -173,10 +178,7 @@ func (m *Machine) bury(c *client, id protocol.JobID, p protocol.Priority) {
 func (m *Machine) Shelve(id ClientID, job protocol.JobID) {
 	c := m.clients[id]
 	if s := m.holds(c, job); s != 0 {
-		m.unreserve(c, s)
-		m.saveNow(s)
-		m.past(s).buries++
-		m.makeBuried(s)
+		m.buryHeld(c, s)
 	}
 }
 
