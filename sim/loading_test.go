@@ -66,6 +66,7 @@ type person struct {
 
 func (p *person) Send(b []byte) (int, error) { return p.got.Write(b) }
 func (p *person) Resume()                    {}
+func (p *person) Peer() engine.Peer          { return engine.Peer{} }
 func (p *person) Close()                     { p.closed = true }
 
 func newStage(t *testing.T, jobs int) *stage {

@@ -107,6 +107,26 @@ func (p *pool) inUse(i uint32) bool {
 		p.chunks[n].taken[place>>6]>>(place&63)&1 == 1
 }
 
+// next returns the number of the first slot in use from i on, or 0 if there is
+// none.
+func (p *pool) next(i uint32) uint32 {
+	place := i & p.mask
+	for n := i >> p.shift; int(n) < len(p.bases); n++ {
+		if p.bases[n] != nil && p.chunks[n].live > 0 {
+			for ; place < p.slots; place = place&^63 + 64 {
+				if rest := p.chunks[n].taken[place>>6] >> (place & 63); rest != 0 {
+					place += uint32(bits.TrailingZeros64(rest))
+					if place < p.slots {
+						return n<<p.shift | place
+					}
+				}
+			}
+		}
+		place = 0
+	}
+	return 0
+}
+
 // at returns the address of slot i, which must be in use.
 func (p *pool) at(i uint32) unsafe.Pointer {
 	return unsafe.Add(p.bases[i>>(p.shift&31)], uintptr(i&p.mask)*p.stride)

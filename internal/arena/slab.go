@@ -59,6 +59,11 @@ func (s *Slab[T]) At(i uint32) *T {
 // Free gives record i back. It panics if the record is not in use.
 func (s *Slab[T]) Free(i uint32) { s.pool.free(i) }
 
+// Next returns the number of the first record in use from i on, or 0 if there
+// is none. Numbers stay, so that whoever goes through them in several visits
+// meets each record that is there all the time once.
+func (s *Slab[T]) Next(i uint32) uint32 { return s.pool.next(i) }
+
 // Len returns the number of records in use.
 func (s *Slab[T]) Len() int { return s.pool.live }
 

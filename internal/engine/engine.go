@@ -20,6 +20,9 @@ type Config struct {
 	Unreadable func(id protocol.JobID, err error)
 	// Process reports the part of stats that the queue does not know.
 	Process func() protocol.ProcessStats
+	// Observed has the queue and the engine note what only operators ask for:
+	// how long jobs wait and run, and how long commits take.
+	Observed bool
 }
 
 // Limits say what the queue may hold.
@@ -45,6 +48,11 @@ type Engine struct {
 	sending []*Session // those of the last turn, emptied
 	moreDue bool
 
+	told     []func() // to be called once what has changed is safe
+	workload Workload
+	// committing is how long the commit of the running turn took.
+	committing time.Duration
+
 	buffers  [][]byte // for output, empty and ready for use
 	spare    int      // their capacity in bytes
 	document []byte
@@ -52,7 +60,9 @@ type Engine struct {
 
 // New makes an engine with an empty queue.
 func New(config Config) *Engine {
-	return &Engine{config: config, machine: queue.New(queue.Config{Limits: config.Limits, Durable: config.Store != nil})}
+	return &Engine{config: config, machine: queue.New(queue.Config{
+		Limits: config.Limits, Durable: config.Store != nil, Observed: config.Observed,
+	})}
 }
 
 // Release gives back the memory of all jobs. The engine is of no use after it.
@@ -63,7 +73,7 @@ func (e *Engine) SetDraining(on bool) { e.machine.SetDraining(on) }
 
 // Open makes a session for a connection.
 func (e *Engine) Open(conn Conn) *Session {
-	s := &Session{engine: e, conn: conn, client: e.machine.Open()}
+	s := &Session{engine: e, conn: conn, client: e.machine.Open(), opened: e.now}
 	for int(s.client) >= len(e.sessions) {
 		e.sessions = append(e.sessions, nil)
 	}
@@ -109,6 +119,11 @@ func (e *Engine) Finish() error {
 	if err := e.commit(); err != nil {
 		return err
 	}
+	for i, tell := range e.told {
+		e.told[i] = nil
+		tell()
+	}
+	e.told = e.told[:0]
 	// Sending may find a connection broken, whose jobs then go to others: those
 	// are sent in the next turn.
 	e.dirty, e.sending = e.sending[:0], e.dirty
@@ -121,8 +136,14 @@ func (e *Engine) Finish() error {
 }
 
 // Wait returns how long the next turn can wait if nothing arrives; ok is false
-// if for ever.
+// if for ever. It is called once after each turn, and ends what the turn is
+// taken to have lasted.
 func (e *Engine) Wait(now queue.Instant) (d time.Duration, ok bool) {
+	if e.now != 0 {
+		e.workload.Turns++
+		e.workload.Busy += time.Duration(now-e.now) - e.committing
+		e.committing = 0
+	}
 	if e.moreDue || len(e.resumed) > 0 || len(e.dirty) > 0 {
 		return 0, true
 	}

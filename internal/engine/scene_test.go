@@ -90,6 +90,7 @@ type wire struct {
 
 	room  int // bytes that it takes before it is full, or endless
 	fault error
+	peer  Peer
 
 	got     []byte
 	sends   int
@@ -118,6 +119,8 @@ func (w *wire) Send(p []byte) (int, error) {
 }
 
 func (w *wire) Resume() { w.resumes++ }
+
+func (w *wire) Peer() Peer { return w.peer }
 
 func (w *wire) Close() {
 	if w.closes++; w.closes > 1 {

@@ -16,6 +16,14 @@ type Conn interface {
 	Resume()
 	// Close ends the connection. The session must not be used afterwards.
 	Close()
+	// Peer tells who is at the other end.
+	Peer() Peer
+}
+
+// Peer is the other end of a connection.
+type Peer struct {
+	Address string // host and port; empty for a unix socket
+	PID     int    // the process, if the system tells: on a unix socket; else 0
 }
 
 const (
@@ -35,6 +43,7 @@ type Session struct {
 	engine  *Engine
 	conn    Conn
 	client  queue.ClientID // 0 once it has taken leave
+	opened  queue.Instant
 	decoder protocol.Decoder
 
 	input  []byte // received and not carried out

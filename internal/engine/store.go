@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/haricotq/haricot/internal/protocol"
 	"github.com/haricotq/haricot/internal/queue"
@@ -28,8 +29,13 @@ func (e *Engine) commit() error {
 		return nil
 	}
 	if changes := e.machine.Changes(); !changes.Empty() {
+		began := e.stopwatch()
 		if err := e.config.Store.Commit(changes); err != nil {
 			return fmt.Errorf("engine: %w", err)
+		}
+		if e.config.Observed {
+			e.committing = time.Since(began)
+			e.workload.note(changes, e.committing)
 		}
 	}
 	e.machine.Committed()

@@ -117,6 +117,7 @@ func (m *Machine) advanceClient(now Instant, c *client) {
 		m.save(s)
 		m.past(s).timeouts++
 		m.stats.JobTimeouts++
+		m.note(m.tubeOf(m.job(s)), Timeouts)
 		m.makeReady(now, s)
 	case c.waiting && c.nearDeadline(now):
 		m.stopWaiting(c)

@@ -86,6 +86,9 @@ func (m *Machine) checkTube(t *tube, seen map[slot]bool) error {
 	if t.jobs != want {
 		return fmt.Errorf("has %+v jobs and counts %+v", want, t.jobs)
 	}
+	if n := t.seen.ready(); m.config.Observed && n != want.Ready {
+		return fmt.Errorf("has %d ready jobs, and ages of %d", want.Ready, n)
+	}
 	if sum := want.Ready + want.Reserved + want.Delayed + want.Buried; sum == 0 && t.using+t.watching == 0 && t.name != protocol.DefaultTube {
 		return fmt.Errorf("exists though nothing refers to it")
 	}
@@ -251,4 +254,14 @@ func (m *Machine) checkTimers() error {
 		}
 	}
 	return nil
+}
+
+// ready is of how many jobs the ages are noted.
+func (o *observation) ready() (n uint64) {
+	if o != nil {
+		for _, g := range o.since.groups {
+			n += uint64(g.n)
+		}
+	}
+	return n
 }

@@ -34,7 +34,7 @@ func (s State) String() string {
 type job struct {
 	id       protocol.JobID
 	created  Instant
-	deadline Instant   // delayed: when it is due; reserved: when its time is up; buried: its number in the order of burial
+	deadline Instant   // delayed: when it is due; reserved: when its time is up; buried: its number in the order of burial; ready: since when
 	body     arena.Ref // size bytes, unless they are away
 	size     uint32
 	priority protocol.Priority
@@ -53,6 +53,7 @@ type history struct {
 	reserves, timeouts, releases, buries, kicks uint32
 
 	owner ClientID // reserved: who holds it
+	since Instant  // reserved: since when
 	// prev and next link the jobs that a client has reserved, in the order of
 	// reservation, and the buried jobs of a tube, in the order of burial.
 	prev, next slot

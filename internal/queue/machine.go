@@ -27,6 +27,9 @@ type Config struct {
 	// Durable tells that there is a store: the machine notes what must survive,
 	// for Changes.
 	Durable bool
+	// Observed tells that somebody looks: the machine notes how long jobs wait
+	// and run.
+	Observed bool
 }
 
 // Machine is the queue. It belongs to one owner, who makes one call at a time.
@@ -56,6 +59,10 @@ type Machine struct {
 
 	timers order
 	stats  protocol.QueueStats
+	done   Counts
+	since  ages // of the ready jobs of all tubes
+	wait   Histogram
+	run    Histogram
 
 	// What has changed since the store was last told: jobs, of which deleted
 	// have no place any more, and names of tubes whose pause has.
@@ -167,7 +174,7 @@ func (m *Machine) Apply(now Instant, from ClientID, cmd *protocol.Command) {
 	case protocol.ReserveJob:
 		m.reserveJob(now, c, cmd.ID)
 	case protocol.Delete:
-		m.delete(c, cmd.ID)
+		m.delete(now, c, cmd.ID)
 	case protocol.Release:
 		m.release(now, c, cmd)
 	case protocol.Bury:

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"slices"
+	"time"
 
 	"github.com/haricotq/haricot/internal/protocol"
 )
@@ -24,6 +25,11 @@ func (m *model) beginPut(now Instant, id ClientID, cmd *protocol.Command) (body 
 		return 0, 0, true
 	}
 	c.producer = true
+	if m.full || m.over(c.tube, int(cmd.Size)) {
+		m.nextID++
+		c.refusal = "OUT_OF_MEMORY"
+		return 0, uint64(cmd.Size) + 2, false
+	}
 	c.put = &modelJob{id: m.nextID, pri: cmd.Priority, delay: cmd.Delay, ttr: max(cmd.TTR, protocol.MinTTR), tube: c.tube, created: now}
 	m.nextID++
 	return int(cmd.Size), 0, false
@@ -42,12 +48,19 @@ func (m *model) endPut(now Instant, id ClientID, body string, complete bool) {
 		m.tell(c, "DRAINING")
 	default:
 		j.body = body
-		m.jobs = append(m.jobs, j)
-		m.total++
-		j.tube.total++
 		m.tell(c, "INSERTED %d", j.id)
-		m.requeue(now, j)
+		m.accept(now, j)
 	}
+}
+
+// accept takes a job whose body is there.
+func (m *model) accept(now Instant, j *modelJob) {
+	m.jobs = append(m.jobs, j)
+	slices.SortFunc(m.jobs, func(a, b *modelJob) int { return int(a.id) - int(b.id) })
+	m.total++
+	j.tube.total++
+	m.note(j.tube, Puts)
+	m.requeue(now, j)
 }
 
 // requeue makes a job ready, or delayed if it has a delay.
@@ -88,7 +101,7 @@ func (m *model) command(now Instant, id ClientID, cmd *protocol.Command) {
 		c.worker = true
 		m.give(now, c, j)
 	case protocol.Delete:
-		m.delete(c, m.job(cmd.ID))
+		m.delete(now, c, m.job(cmd.ID))
 	case protocol.Release, protocol.Bury, protocol.Touch:
 		m.finish(now, c, m.held(c, cmd.ID), cmd)
 	case protocol.Kick:
@@ -100,8 +113,7 @@ func (m *model) command(now Instant, id ClientID, cmd *protocol.Command) {
 			return
 		}
 		m.tell(c, "KICKED")
-		j.kicks++
-		m.makeReady(now, j)
+		m.kickOne(now, j)
 	case protocol.Peek:
 		m.peek(c, m.job(cmd.ID))
 	case protocol.PeekReady:
@@ -165,15 +177,23 @@ func (m *model) reserve(now Instant, c *modelClient, until Instant) {
 	}
 }
 
-func (m *model) delete(c *modelClient, j *modelJob) {
+func (m *model) delete(now Instant, c *modelClient, j *modelJob) {
 	if j == nil || j.state == Reserved && j.owner != c {
 		m.tell(c, "NOT_FOUND")
 		return
 	}
+	if j.state == Reserved {
+		m.ran(j.tube, time.Duration(now-j.given))
+	}
+	m.forget(j)
+	m.tell(c, "DELETED")
+}
+
+func (m *model) forget(j *modelJob) {
 	m.jobs = slices.DeleteFunc(m.jobs, func(other *modelJob) bool { return other == j })
 	j.tube.deletes++
+	m.note(j.tube, Deletes)
 	m.reap(j.tube)
-	m.tell(c, "DELETED")
 }
 
 // finish is release, bury and touch, which only the holder may do.
@@ -185,12 +205,15 @@ func (m *model) finish(now Instant, c *modelClient, j *modelJob, cmd *protocol.C
 		j.deadline = now + Instant(j.ttr)
 		m.tell(c, "TOUCHED")
 	case cmd.Verb == protocol.Bury:
-		j.pri, j.state, j.owner, j.since = cmd.Priority, Buried, nil, m.tick()
+		j.pri = cmd.Priority
+		m.bury(j)
 		j.buries++
+		m.note(j.tube, Buries)
 		m.tell(c, "BURIED")
 	default:
 		j.pri, j.delay = cmd.Priority, cmd.Delay
 		j.releases++
+		m.note(j.tube, Releases)
 		m.tell(c, "RELEASED")
 		m.requeue(now, j)
 	}
@@ -204,9 +227,14 @@ func (m *model) kick(now Instant, c *modelClient, limit int) {
 	list = list[:min(limit, len(list))]
 	m.tell(c, "KICKED %d", len(list))
 	for _, j := range list {
-		j.kicks++
-		m.makeReady(now, j)
+		m.kickOne(now, j)
 	}
+}
+
+func (m *model) kickOne(now Instant, j *modelJob) {
+	j.kicks++
+	m.note(j.tube, Kicks)
+	m.makeReady(now, j)
 }
 
 func (m *model) peek(c *modelClient, j *modelJob) {

@@ -15,7 +15,10 @@ import (
 // the same.
 type model struct {
 	maxJobSize uint32
+	limits     Limits // of tubes
+	durable    bool
 	draining   bool
+	full       bool
 	nextID     protocol.JobID
 	jobs       []*modelJob // that are complete, by id
 	tubes      []*modelTube
@@ -24,6 +27,9 @@ type model struct {
 
 	commands                    protocol.CommandCounts
 	timeouts, total, everOpened uint64
+
+	burials int
+	seen    // of all tubes
 
 	told map[ClientID]string
 }
@@ -38,6 +44,8 @@ type modelJob struct {
 	since             int // when it came to be reserved or buried, by model.order
 	owner             *modelClient
 	created, deadline Instant
+	ready, given      Instant // since when it is ready, or reserved
+	burial            int     // number in the order of burial
 
 	reserves, timeouts, releases, buries, kicks int
 }
@@ -47,6 +55,7 @@ type modelTube struct {
 	pause                  time.Duration
 	resume                 Instant
 	total, deletes, pauses int
+	seen
 }
 
 type modelClient struct {
@@ -188,8 +197,20 @@ func (m *model) reap(t *modelTube) {
 }
 
 func (m *model) makeReady(now Instant, j *modelJob) {
+	j.ready = now
+	m.stayReady(now, j)
+}
+
+// stayReady does so with a job that is ready since some time.
+func (m *model) stayReady(now Instant, j *modelJob) {
 	j.state, j.owner = Ready, nil
 	m.serve(now, j.tube)
+}
+
+// bury buries a job.
+func (m *model) bury(j *modelJob) {
+	m.burials++
+	j.state, j.owner, j.since, j.burial = Buried, nil, m.tick(), m.burials
 }
 
 // serve gives what is ready in a tube to who waits there, longest first.
@@ -211,8 +232,12 @@ func (m *model) serve(now Instant, t *modelTube) {
 }
 
 func (m *model) give(now Instant, c *modelClient, j *modelJob) {
-	j.state, j.owner, j.since, j.deadline = Reserved, c, m.tick(), now+Instant(j.ttr)
+	if j.state == Ready {
+		m.waited(j.tube, time.Duration(now-j.ready))
+	}
+	j.state, j.owner, j.since, j.given, j.deadline = Reserved, c, m.tick(), now, now+Instant(j.ttr)
 	j.reserves++
+	m.note(j.tube, Reserves)
 	m.tell(c, "RESERVED %d %d\r\n%s", j.id, len(j.body), j.body)
 }
 
@@ -322,6 +347,7 @@ func (m *model) advanceClient(now Instant, c *modelClient) {
 	if h := m.heldBy(c, byDeadline); len(h) > 0 && h[0].deadline <= now {
 		h[0].timeouts++
 		m.timeouts++
+		m.note(h[0].tube, Timeouts)
 		m.makeReady(now, h[0])
 		return
 	}
@@ -399,9 +425,13 @@ func (m *model) statsJob(now Instant, c *modelClient, j *modelJob) {
 	if j.state == Reserved || j.state == Delayed {
 		left = time.Duration(j.deadline - now - 1)
 	}
-	m.document(c, fmt.Sprintf("---\nid: %d\ntube: %s\nstate: %s\npri: %d\nage: %d\ndelay: %d\nttr: %d\ntime-left: %d\nfile: 0\n"+
+	file := 0
+	if m.durable {
+		file = 1
+	}
+	m.document(c, fmt.Sprintf("---\nid: %d\ntube: %s\nstate: %s\npri: %d\nage: %d\ndelay: %d\nttr: %d\ntime-left: %d\nfile: %d\n"+
 		"reserves: %d\ntimeouts: %d\nreleases: %d\nburies: %d\nkicks: %d\n",
-		j.id, j.tube.name, j.state, j.pri, seconds(time.Duration(now-j.created)), seconds(j.delay), seconds(j.ttr), seconds(left),
+		j.id, j.tube.name, j.state, j.pri, seconds(time.Duration(now-j.created)), seconds(j.delay), seconds(j.ttr), seconds(left), file,
 		j.reserves, j.timeouts, j.releases, j.buries, j.kicks))
 }
 

@@ -19,6 +19,7 @@ func (m *Machine) takeOut(s slot) {
 		if t.ready.n == 0 {
 			m.letGo(t)
 		}
+		m.notReady(t, j.deadline)
 	case Delayed:
 		t.delayed.remove(m, int(j.place))
 	case Buried:
@@ -39,10 +40,14 @@ func (m *Machine) unreserve(c *client, s slot) {
 
 // makeReady brings a job into its tube's ready ones, and gives it to the
 // client that waits longest for one, if there is any.
-func (m *Machine) makeReady(now Instant, s slot) {
+func (m *Machine) makeReady(now Instant, s slot) { m.makeReadySince(now, s, now) }
+
+// makeReadySince does so with a job that has been ready since a moment.
+func (m *Machine) makeReadySince(now Instant, s slot, since Instant) {
 	j := m.job(s)
 	t := m.tubeOf(j)
-	j.state = Ready
+	j.state, j.deadline = Ready, since
+	m.nowReady(t, since)
 	t.ready.push(m, entry{uint64(j.id), uint32(j.priority), s})
 	m.count(t, Ready, 1)
 	if j.priority < protocol.UrgentBelow {
@@ -92,15 +97,17 @@ func (m *Machine) give(now Instant, c *client, s slot) {
 		return
 	}
 	m.markWorker(c)
-	if m.job(s).state == Ready {
+	if j := m.job(s); j.state == Ready {
 		m.save(s)
+		m.waited(j, now)
 	} else {
 		m.saveNow(s)
 	}
 	m.takeOut(s)
 	j := m.job(s)
-	h.owner = c.id
+	h.owner, h.since = c.id, now
 	h.reserves++
+	m.note(m.tubeOf(j), Reserves)
 	j.state, j.deadline = Reserved, now.add(j.timeToRun())
 	c.reserved.push(m, entry{uint64(j.deadline), 0, s})
 	c.held.append(m, s)
@@ -110,7 +117,7 @@ func (m *Machine) give(now Instant, c *client, s slot) {
 }
 
 // delete takes a job out of the queue for good.
-func (m *Machine) delete(c *client, id protocol.JobID) {
+func (m *Machine) delete(now Instant, c *client, id protocol.JobID) {
 	s := m.find(id)
 	switch {
 	case s == 0:
@@ -119,16 +126,23 @@ func (m *Machine) delete(c *client, id protocol.JobID) {
 	case m.job(s).state != Reserved:
 		m.takeOut(s)
 	case m.past(s).owner == c.id:
+		m.ran(s, now)
 		m.unreserve(c, s)
 	default:
 		m.say(c, protocol.NotFound)
 		return
 	}
+	m.forget(s)
+	m.say(c, protocol.Deleted)
+}
+
+// forget takes a job, which is in no place any more, out of the queue.
+func (m *Machine) forget(s slot) {
 	t := m.tubeOf(m.job(s))
 	t.deletes++
+	m.note(t, Deletes)
 	t.bytes -= uint64(m.job(s).size)
 	m.leave(s)
 	m.discard(s)
 	m.reap(t)
-	m.say(c, protocol.Deleted)
 }

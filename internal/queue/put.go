@@ -47,18 +47,27 @@ func (m *Machine) BeginPut(now Instant, from ClientID, cmd *protocol.Command) In
 	if m.full || m.overLimit(c.tube, cmd.Size) {
 		return m.refusePut(c, cmd, protocol.OutOfMemory)
 	}
-	n, err := m.jobs.Alloc()
+	made, err := m.makeJob(now, id, c.tube, cmd)
 	if err != nil {
 		return m.refusePut(c, cmd, protocol.OutOfMemory)
+	}
+	c.put.job = made
+	return Intake{Body: m.body(m.job(made))}
+}
+
+// makeJob makes a job as a put asks for it, with a body to be filled. It is in
+// no place yet.
+func (m *Machine) makeJob(now Instant, id protocol.JobID, t *tube, cmd *protocol.Command) (slot, error) {
+	n, err := m.jobs.Alloc()
+	if err != nil {
+		return 0, err
 	}
 	body, err := m.memory.Alloc(int(cmd.Size))
 	if err != nil {
 		m.jobs.Free(n)
-		return m.refusePut(c, cmd, protocol.OutOfMemory)
+		return 0, err
 	}
-	c.put.job = slot(n)
-	j := m.job(c.put.job)
-	*j = job{
+	*m.job(slot(n)) = job{
 		id:       id,
 		created:  now,
 		body:     body,
@@ -66,9 +75,9 @@ func (m *Machine) BeginPut(now Instant, from ClientID, cmd *protocol.Command) In
 		priority: cmd.Priority,
 		delay:    uint32(cmd.Delay / time.Second),
 		ttr:      uint32(max(cmd.TTR, protocol.MinTTR) / time.Second),
-		tube:     c.tube.number,
+		tube:     t.number,
 	}
-	return Intake{Body: m.body(j)}
+	return slot(n), nil
 }
 
 // overLimit tells whether another job of that size is one too many.
@@ -101,7 +110,8 @@ func (m *Machine) EndPut(now Instant, from ClientID, complete bool) {
 	case m.draining:
 		why = protocol.Draining
 	default:
-		m.accept(now, c, s)
+		m.tell(c, protocol.Reply{Form: protocol.WithNumber, Word: protocol.Inserted, Number: uint64(m.job(s).id)})
+		m.accept(now, s)
 		return
 	}
 	if s != 0 {
@@ -110,7 +120,8 @@ func (m *Machine) EndPut(now Instant, from ClientID, complete bool) {
 	m.say(c, why)
 }
 
-func (m *Machine) accept(now Instant, c *client, s slot) {
+// accept brings a new job into its tube.
+func (m *Machine) accept(now Instant, s slot) {
 	j := m.job(s)
 	m.enter(s)
 	j.marks = fresh
@@ -118,7 +129,7 @@ func (m *Machine) accept(now Instant, c *client, s slot) {
 	m.tubeOf(j).total++
 	m.tubeOf(j).bytes += uint64(j.size)
 	m.stats.TotalJobs++
-	m.tell(c, protocol.Reply{Form: protocol.WithNumber, Word: protocol.Inserted, Number: uint64(j.id)})
+	m.note(m.tubeOf(j), Puts)
 	if j.delay > 0 {
 		m.makeDelayed(s, now.add(time.Duration(j.delay)*time.Second))
 	} else {

@@ -31,6 +31,8 @@ type couple struct {
 	now     Instant
 	// moments numbers the moments that moment has made.
 	moments Instant
+	ledger  ledger
+	walk    *walk // under way, or nil
 }
 
 const start Instant = 1_700_000_000 * Instant(time.Second)
@@ -73,6 +75,9 @@ func (p *couple) compare(t *rapid.T) {
 	t.Helper()
 	told := make(map[ClientID]string)
 	for _, r := range p.machine.Replies() {
+		if r.Away {
+			r.Data = p.ledger.load(t, protocol.JobID(r.Number), r.Size)
+		}
 		told[r.To] += string(protocol.AppendReply(nil, &r.Reply))
 	}
 	p.machine.Clear()
@@ -96,6 +101,8 @@ func (p *couple) compare(t *rapid.T) {
 	if err := p.machine.Check(); err != nil {
 		t.Fatal(err)
 	}
+	p.compareViews(t)
+	p.walk.prune(p.model)
 }
 
 func (p *couple) open(*rapid.T) { p.model.open(p.machine.Open()) }
@@ -238,7 +245,7 @@ func drawSeconds(t *rapid.T, what string, from ...int) time.Duration {
 	return time.Duration(rapid.SampledFrom(from).Draw(t, what)) * time.Second
 }
 
-// drawID prefers jobs of the client, then jobs that exist.
+// drawID prefers jobs of the client, if there is one, then jobs that exist.
 func (p *couple) drawID(t *rapid.T, c *modelClient) protocol.JobID {
 	ids := func(list []*modelJob) []protocol.JobID {
 		var all []protocol.JobID
@@ -248,8 +255,10 @@ func (p *couple) drawID(t *rapid.T, c *modelClient) protocol.JobID {
 		return all
 	}
 	from := rapid.IntRange(0, 3).Draw(t, "whose")
-	if held := ids(p.model.heldBy(c, bySince)); len(held) > 0 && from < 2 {
-		return rapid.SampledFrom(held).Draw(t, "id")
+	if c != nil && from < 2 {
+		if held := ids(p.model.heldBy(c, bySince)); len(held) > 0 {
+			return rapid.SampledFrom(held).Draw(t, "id")
+		}
 	}
 	if all := ids(p.model.jobs); len(all) > 0 && from < 3 {
 		return rapid.SampledFrom(all).Draw(t, "id")
@@ -328,7 +337,7 @@ func (p *couple) look(t *rapid.T) {
 // machine is to tell the same clients the same, and to be sound.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &couple{machine: New(Config{Limits: Limits{MaxJobSize: randomMaxSize}}), model: newModel(randomMaxSize), now: start + 1000, moments: 1000}
+		p := newCouple(t)
 		defer p.machine.Release()
 		for range rapid.IntRange(1, 4).Draw(t, "clients") {
 			p.open(t)
@@ -364,6 +373,7 @@ func TestModel(t *testing.T) {
 			"look":     p.look,
 			"watch on": saying(protocol.Watch),
 		}
+		p.addOperators(actions)
 		t.Repeat(actions)
 		p.drainAll(t)
 	})
@@ -381,6 +391,10 @@ func (p *couple) drainAll(t *rapid.T) {
 	for _, j := range slices.Clone(p.model.jobs) {
 		p.apply(id, &protocol.Command{Verb: protocol.Delete, ID: j.id})
 		p.compare(t)
+	}
+	p.commit(t)
+	if n := len(p.ledger.jobs); n > 0 {
+		t.Fatalf("%d jobs are left in the store", n)
 	}
 	if names := slices.Sorted(maps.Keys(p.machine.tubes)); !slices.Equal(names, []string{"default"}) {
 		t.Fatalf("tubes %q are left", names)

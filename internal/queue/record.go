@@ -117,11 +117,20 @@ func (r *Restoration) Job(rec *Record) error {
 			m.makeDelayed(s, rec.Due)
 			break
 		}
-		m.makeReady(r.now, s)
+		m.makeReadySince(r.now, s, rec.Due)
 	case Ready, Reserved, Incoming:
-		m.makeReady(r.now, s)
+		m.makeReadySince(r.now, s, r.readySince(rec))
 	}
 	return nil
+}
+
+// readySince is since when a job has been ready, which the store does not know.
+// Of one to which nothing has happened since its put it is certain.
+func (r *Restoration) readySince(rec *Record) Instant {
+	if rec.Reserves|rec.Releases|rec.Kicks != 0 {
+		return r.now
+	}
+	return min(r.now, rec.Created.add(rec.Delay))
 }
 
 // Pause brings a tube's pause back if it is not over and the tube has jobs. It

@@ -145,6 +145,7 @@ func (m *Machine) release(now Instant, c *client, cmd *protocol.Command) {
 	m.saveNow(s)
 	m.past(s).releases++
 	j := m.job(s)
+	m.note(m.tubeOf(j), Releases)
 	j.priority, j.delay = cmd.Priority, uint32(cmd.Delay/time.Second)
 	m.say(c, protocol.Released)
 	if cmd.Delay > 0 {
@@ -168,9 +169,15 @@ func (m *Machine) bury(c *client, id protocol.JobID, p protocol.Priority) {
 // buryHeld buries a job that the client holds.
 func (m *Machine) buryHeld(c *client, s slot) {
 	m.unreserve(c, s)
+	m.noteBurial(s)
+	m.makeBuried(s)
+}
+
+// noteBurial notes that a job, which has a history, is being buried.
+func (m *Machine) noteBurial(s slot) {
 	m.saveNow(s)
 	m.past(s).buries++
-	m.makeBuried(s)
+	m.note(m.tubeOf(m.job(s)), Buries)
 }
 
 // Shelve buries a job whose body turns out to be unreadable, so that it is not
@@ -234,6 +241,7 @@ func (m *Machine) kickOne(now Instant, s slot) bool {
 	m.takeOut(s)
 	m.saveNow(s)
 	h.kicks++
+	m.note(m.tubeOf(m.job(s)), Kicks)
 	m.makeReady(now, s)
 	return true
 }

@@ -20,7 +20,8 @@ type tube struct {
 	jobs                   protocol.JobCounts
 	total, deletes, pauses uint64
 	using, watching        int
-	bytes                  uint64 // of the bodies of its jobs
+	bytes                  uint64       // of the bodies of its jobs
+	seen                   *observation // nil if the queue is not observed
 
 	// line are the clients that wait here, longest first. Clients that have
 	// stopped waiting leave it when they come to the front.
@@ -50,6 +51,9 @@ func (m *Machine) makeTube(name []byte) *tube {
 	}
 	t := &tube{name: string(name), at: len(m.listed)}
 	t.timer = item{tube: t, place: absent}
+	if m.config.Observed {
+		t.seen = new(observation)
+	}
 	if n := len(m.unused); n > 0 {
 		t.number = m.unused[n-1]
 		m.unused = m.unused[:n-1]
@@ -133,14 +137,18 @@ func (m *Machine) pause(now Instant, c *client, name []byte, length time.Duratio
 		m.say(c, protocol.NotFound)
 		return
 	}
+	m.pauseTube(now, t, length)
+	m.say(c, protocol.Paused)
+	m.serve(now, t)
+}
+
+// pauseTube begins a pause, or ends one.
+func (m *Machine) pauseTube(now Instant, t *tube, length time.Duration) {
 	t.pauses++
 	t.pause, t.resume = length, now.add(length)
 	m.savePause(t)
 	m.urgent = m.config.Durable
-	m.say(c, protocol.Paused)
 	if t.paused() {
 		m.arm(&t.timer, t.resume)
-	} else {
-		m.serve(now, t)
 	}
 }

@@ -49,25 +49,41 @@ type loop struct {
 	grace    time.Duration // how long stopping may take
 	deadline time.Time     // of stopping
 
+	ended chan struct{} // closed at the end
+	over  bool          // nothing is done any more
+
 	inboxMutex sync.Mutex
 	inbox      []func()
 	spare      []func()
 	closed     bool
+	waking     sync.WaitGroup // those that wake the poller, which stays open for them
 }
 
 // post has the loop call f in its next turn. It returns false, and f is not
 // called, if the loop has ended.
 func (l *loop) post(f func()) bool {
+	first, ok := l.append(f)
+	if first {
+		// Not under the lock: the loop that this wakes may take the processor from
+		// this thread, and would then wait for it.
+		l.poller.wake()
+		l.waking.Done()
+	}
+	return ok
+}
+
+// append adds to the inbox. Whoever is first has to wake the poller.
+func (l *loop) append(f func()) (first, ok bool) {
 	l.inboxMutex.Lock()
 	defer l.inboxMutex.Unlock()
 	if l.closed {
-		return false
+		return false, false
 	}
 	l.inbox = append(l.inbox, f)
-	if len(l.inbox) == 1 {
-		l.poller.wake()
+	if first = len(l.inbox) == 1; first {
+		l.waking.Add(1)
 	}
-	return true
+	return first, true
 }
 
 func (l *loop) runInbox() {
@@ -159,7 +175,8 @@ func (l *loop) abandon() error {
 	if n := l.engine.Sessions(); n > 0 {
 		l.logger.Warn("connections cut off", "connections", n)
 	}
-	l.stopping = true
+	l.stopping, l.over = true, true
+	defer close(l.ended)
 	l.stopAccepting()
 	l.inboxMutex.Lock()
 	l.closed = true
@@ -170,5 +187,6 @@ func (l *loop) abandon() error {
 		s.session.Drop()
 	}
 	l.wg.Wait()
+	l.waking.Wait() // nobody begins to: the inbox is closed
 	return errors.Join(l.poller.close(), l.engine.Release())
 }

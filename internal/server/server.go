@@ -33,6 +33,9 @@ type Config struct {
 	// Logger gets a line for what an operator must know, and at debug level one
 	// when a connection comes and goes. nil discards.
 	Logger *slog.Logger
+	// Observed has the server note what Operate's steps may ask for beyond what
+	// clients can: how long jobs wait and run, and how long commits take.
+	Observed bool
 	// Portable makes the server use goroutines where it would use epoll. It is
 	// for tests in a synctest bubble.
 	Portable bool
@@ -73,7 +76,10 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{clock: clock, poller: poll, logger: config.Logger, grace: stopGrace, accepted: make(chan struct{})}
+	l := &loop{
+		clock: clock, poller: poll, logger: config.Logger, grace: stopGrace,
+		accepted: make(chan struct{}), ended: make(chan struct{}),
+	}
 	l.engine = engine.New(engine.Config{
 		Limits: engine.Limits{
 			MaxJobSize: config.MaxJobSize,
@@ -86,7 +92,8 @@ func New(config Config) (*Server, error) {
 		Unreadable: func(id protocol.JobID, err error) {
 			l.logger.Error("a job cannot be read and is buried if it was reserved", "job", uint64(id), "error", err)
 		},
-		Process: process.stats,
+		Process:  process.stats,
+		Observed: config.Observed,
 	})
 	s := &Server{logger: config.Logger, loop: l}
 	jobs, err := l.engine.Recover(clock.Now())

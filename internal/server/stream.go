@@ -210,3 +210,11 @@ func peerName(a net.Addr) string {
 	}
 	return a.String()
 }
+
+// Peer tells who is at the other end.
+func (s *stream) Peer() engine.Peer {
+	if a := s.conn.RemoteAddr(); a != nil && a.Network() != "unix" {
+		return engine.Peer{Address: a.String()}
+	}
+	return engine.Peer{}
+}
