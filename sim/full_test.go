@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -73,7 +74,12 @@ func TestFullDiskEmptied(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(disk, "before"), make([]byte, 1150<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, address := serve(t, dir, "-z", "1048576")
+	server, address := serve(t, dir, "-z", "1048576")
+	defer func() {
+		if t.Failed() {
+			t.Logf("the server's log:\n%s", strings.Join(server.log, "\n"))
+		}
+	}()
 	c := talk(t, address)
 	body := numbered(1, 1<<20)
 	put := func() bool {

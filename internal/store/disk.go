@@ -18,11 +18,11 @@ const (
 	ballastSize = 64 << 20
 	// ballastShare bounds it on a small disk, as a share of the whole.
 	ballastShare = 20
-	// reclaimRoom is the free space that giving back the space of deleted jobs
-	// wants: it writes what is in memory into tables first.
-	reclaimRoom = 2 * memTableSize
-	// watchEvery is how often the free space is looked at.
+	// watchEvery is how often the free space is looked at, and lookEvery after
+	// how many bytes written: puts must be refused before they are at the end of
+	// the disk, however fast they come.
 	watchEvery = time.Second
+	lookEvery  = 2 << 20
 	// fullPause is how long a write waits before it is tried again on a full
 	// disk when there is no ballast to give up.
 	fullPause = 100 * time.Millisecond
@@ -32,18 +32,21 @@ const (
 // ballast, puts are refused; they are taken again when there is twice as much
 // and the ballast has its place back.
 type disk struct {
-	dir    directory
-	logger *slog.Logger
-	full   atomic.Bool
+	dir      directory
+	logger   *slog.Logger
+	full     atomic.Bool
+	reserve  uint64 // the size of the ballast
+	unlooked int    // bytes written since the last look, in the loop
 
 	mutex   sync.Mutex
-	reserve uint64 // the size of the ballast
-	ballast bool   // it is there
-	done    chan struct{}
+	ballast atomic.Bool // it is there
+
+	compactions turnstile
+	done        chan struct{}
 }
 
 func newDisk(dir directory, log *slog.Logger) *disk {
-	d := &disk{dir: dir, logger: log, done: make(chan struct{})}
+	d := &disk{dir: dir, logger: log, done: make(chan struct{}), compactions: newTurnstile()}
 	if usage, err := dir.fs.GetDiskUsage(dir.path); err == nil {
 		d.reserve = min(ballastSize, usage.TotalBytes/ballastShare)
 		d.full.Store(usage.AvailBytes < d.reserve)
@@ -51,9 +54,9 @@ func newDisk(dir directory, log *slog.Logger) *disk {
 	return d
 }
 
-// watch looks at the disk until stop. While it is full, but not so full that this
-// could make it worse, reclaim is called to make room.
-func (d *disk) watch(work *sync.WaitGroup, reclaim func(context.Context)) {
+// watch looks at the disk until stop. While it is full, reclaim is called to make
+// room; it returns how long it wants to be left in peace after that.
+func (d *disk) watch(work *sync.WaitGroup, reclaim func(context.Context) time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	work.Go(func() {
 		<-d.done
@@ -63,17 +66,31 @@ func (d *disk) watch(work *sync.WaitGroup, reclaim func(context.Context)) {
 		d.look()
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
+		var rested time.Time
 		for {
 			select {
 			case <-d.done:
 				return
-			case <-ticker.C:
-				if free := d.look(); d.full.Load() && free >= reclaimRoom {
-					reclaim(ctx)
+			case now := <-ticker.C:
+				if now.Before(rested) {
+					d.look()
+					continue
 				}
+				rest := d.tend(ctx, reclaim)
+				rested = time.Now().Add(rest)
 			}
 		}
 	})
+}
+
+// tend looks at the disk, and has room made where there is none.
+func (d *disk) tend(ctx context.Context, reclaim func(context.Context) time.Duration) (rest time.Duration) {
+	d.look()
+	if d.full.Load() {
+		rest = reclaim(ctx)
+		d.look()
+	}
+	return rest
 }
 
 func (d *disk) stop() {
@@ -90,42 +107,70 @@ func (d *disk) filled() {
 	if !d.full.Swap(true) {
 		d.logger.Error("the disk is full: puts are refused until there is room", "directory", d.dir.path)
 	}
-	d.mutex.Lock()
-	name := d.dir.file(ballastFile)
-	// At start there may be one of which nothing is known yet.
-	_, err := d.dir.fs.Stat(name)
-	hadBallast := err == nil
-	if d.ballast = false; hadBallast {
-		if err := d.dir.fs.Remove(name); err != nil {
-			d.logger.Error("cannot give up the ballast", "error", err)
-		}
-	}
-	d.mutex.Unlock()
-	if !hadBallast {
+	if !d.giveUp() {
 		time.Sleep(fullPause) //nolint:forbidigo // the database tries without end, and nobody tells when there is room
 	}
 }
 
-// look brings everything in line with the free space, and returns it.
-func (d *disk) look() (free uint64) {
+// giveUp removes the ballast, and tells whether there was any.
+func (d *disk) giveUp() bool {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	usage, err := d.dir.fs.GetDiskUsage(d.dir.path)
-	if err != nil || usage.TotalBytes == 0 {
-		return 0 // not known for this file system
+	d.ballast.Store(false)
+	name := d.dir.file(ballastFile)
+	// At start there may be one of which nothing is known yet.
+	if _, err := d.dir.fs.Stat(name); err != nil {
+		return false
 	}
-	free = usage.AvailBytes
+	if err := d.dir.fs.Remove(name); err != nil {
+		d.logger.Error("cannot give up the ballast", "error", err)
+	}
+	return true
+}
+
+// usage is how large the disk is; it is not known for every file system.
+func (d *disk) usage() (u vfs.DiskUsage, known bool) {
+	u, err := d.dir.fs.GetDiskUsage(d.dir.path)
+	return u, err == nil && u.TotalBytes > 0
+}
+
+// spend is called in the loop when so many bytes were written.
+func (d *disk) spend(n int) {
+	if d.unlooked += n; d.unlooked < lookEvery {
+		return
+	}
+	d.unlooked = 0
+	if u, known := d.usage(); known {
+		d.short(u.AvailBytes)
+	}
+}
+
+// short tells whether so little is free that puts must be refused, and has them
+// refused.
+func (d *disk) short(free uint64) bool {
+	if free >= d.reserve {
+		return false
+	}
+	if !d.full.Swap(true) {
+		d.logger.Error("the disk is nearly full: puts are refused until there is room",
+			"directory", d.dir.path, "free_bytes", free, "wanted_bytes", 2*d.reserve)
+	}
+	return true
+}
+
+// look brings everything in line with the free space.
+func (d *disk) look() {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	u, known := d.usage()
+	free := u.AvailBytes
 	switch {
-	case free < d.reserve:
-		if !d.full.Swap(true) {
-			d.logger.Error("the disk is nearly full: puts are refused until there is room",
-				"directory", d.dir.path, "free_bytes", free, "wanted_bytes", 2*d.reserve)
-		}
+	case !known, d.short(free):
 	case d.full.Load() && free < 2*d.reserve:
-	case !d.ballast && free >= 2*d.reserve:
+	case !d.ballast.Load() && free >= 2*d.reserve:
 		if err := d.makeBallast(); err != nil {
 			d.logger.Warn("cannot set space aside", "error", err)
-			return free
+			return
 		}
 		fallthrough
 	default:
@@ -133,7 +178,6 @@ func (d *disk) look() (free uint64) {
 			d.logger.Info("the disk has room again: puts are taken", "directory", d.dir.path, "free_bytes", free)
 		}
 	}
-	return free
 }
 
 // makeBallast writes the file that takes the reserved space.
@@ -147,6 +191,6 @@ func (d *disk) makeBallast() error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, d.dir.fs.Remove(name))
 	}
-	d.ballast = true
+	d.ballast.Store(true)
 	return nil
 }

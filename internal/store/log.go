@@ -1,5 +1,7 @@
 package store
 
+import "time"
+
 // logAhead is how far beyond its end a log is filled with zeros, in bytes.
 const logAhead = 256 << 10
 
@@ -14,12 +16,13 @@ var zeros [2 * logAhead]byte
 // those have their length already.
 type logFile struct {
 	vitalFile
+	meter  *meter
 	end    int64 // of what is written
 	length int64 // of the file, zeros included
 }
 
-func newLogFile(f vitalFile) *logFile {
-	l := &logFile{vitalFile: f}
+func newLogFile(f vitalFile, m *meter) *logFile {
+	l := &logFile{vitalFile: f, meter: m}
 	if info, err := f.Stat(); err == nil {
 		l.length = info.Size()
 	}
@@ -36,5 +39,20 @@ func (f *logFile) Write(p []byte) (int, error) {
 	}
 	n, err := f.vitalFile.Write(p)
 	f.end += int64(n)
+	f.meter.logBytes.Add(uint64(n))
 	return n, err
 }
+
+// Sync syncs, and takes the time.
+func (f *logFile) Sync() error {
+	defer f.timed(time.Now())
+	return f.vitalFile.Sync()
+}
+
+// SyncData syncs what is needed to read the file, and takes the time.
+func (f *logFile) SyncData() error {
+	defer f.timed(time.Now())
+	return f.vitalFile.SyncData()
+}
+
+func (f *logFile) timed(began time.Time) { f.meter.synced(time.Since(began)) }

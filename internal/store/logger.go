@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -40,7 +41,16 @@ func (l logger) events() *pebble.EventListener {
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			l.s.options.Logger.Error("the store is damaged", "path", info.Path, "error", info.Details)
 		},
+		CompactionEnd: func(info pebble.CompactionInfo) {
+			if l.s.disk != nil {
+				l.s.disk.compactions.ended(info.Err)
+			}
+		},
 		BackgroundError: func(err error) {
+			if errors.Is(err, errNoRoom) {
+				l.Infof("%v", err)
+				return
+			}
 			if pebble.IsCorruptionError(err) || vfs.IsNoSpaceError(err) {
 				l.Errorf("%v", err)
 				return

@@ -26,8 +26,9 @@ func (l *link) Send(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (l *link) Resume() {}
-func (l *link) Close()  { l.closed = true }
+func (l *link) Resume()           {}
+func (l *link) Peer() engine.Peer { return engine.Peer{} }
+func (l *link) Close()            { l.closed = true }
 
 // rig is an engine with clients, driven turn by turn.
 type rig struct {

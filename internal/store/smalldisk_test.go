@@ -14,6 +14,7 @@ type smallDisk struct {
 	total  int64
 	others int64
 	used   int64
+	least  int64 // the least that was free
 	files  map[string]*space
 }
 
@@ -21,7 +22,7 @@ type smallDisk struct {
 type space struct{ size int64 }
 
 func newSmallDisk(below vfs.FS, total int64) *smallDisk {
-	return &smallDisk{FS: below, total: total, files: make(map[string]*space)}
+	return &smallDisk{FS: below, total: total, least: total, files: make(map[string]*space)}
 }
 
 // occupy has others leave so many bytes free.
@@ -48,7 +49,15 @@ func (d *smallDisk) grow(s *space, size int64) error {
 	}
 	d.used += more
 	s.size += more
+	d.least = min(d.least, d.total-d.used-d.others)
 	return nil
+}
+
+// leastFree is the least that was free when something was written.
+func (d *smallDisk) leastFree() int64 {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	return d.least
 }
 
 func (d *smallDisk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {

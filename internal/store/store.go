@@ -1,14 +1,12 @@
 package store
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -62,8 +60,12 @@ func (o *Options) fs() vfs.FS {
 // Sizes of Pebble's parts. A queue is written once, read about once, and soon
 // deleted, mostly before it leaves the memtable: reads need little cache.
 const (
-	memTableSize  = 16 << 20
-	memTables     = 2
+	memTableSize = 16 << 20
+	memTables    = 2
+	// tablesAbove is how many tables may lie one above the other, not yet merged,
+	// before commits have to wait. On a full disk merging them may have to wait
+	// longer than any commit may.
+	tablesAbove   = 64
 	blockCache    = 8 << 20
 	loadsAtOnce   = 16
 	pebbleVersion = pebble.FormatWALSyncChunks
@@ -86,10 +88,9 @@ type Store struct {
 	loads  chan struct{} // a place for each load under way
 	work   sync.WaitGroup
 
-	written uint64 // records since start
-
-	deleted   atomic.Uint64 // jobs since start
-	reclaimed uint64        // as many of them when space was last reclaimed
+	reclaimer reclaimer
+	meter     meter
+	gauges    gauges
 }
 
 // Open opens the store in a directory, or makes one.
@@ -127,7 +128,7 @@ func (s *Store) open() (err error) {
 	fs := s.options.FS
 	if !s.options.ReadOnly {
 		s.disk = newDisk(s.dir, s.options.Logger)
-		fs = vitalFS{vfs.OnDiskFull(fs, s.disk.filled), s.fatal}
+		fs = vitalFS{thriftyFS{vfs.OnDiskFull(fs, s.disk.filled), s.disk}, s.fatal, &s.meter}
 	}
 	if s.db, err = pebble.Open(s.dir.file(database), s.pebbleOptions(fs, exists)); err != nil {
 		return unopened(err, exists)
@@ -140,7 +141,8 @@ func (s *Store) open() (err error) {
 	s.batch = s.db.NewBatch()
 	s.policy = syncer{policy: s.options.Sync, db: s.db, fatal: s.fatal}
 	if s.disk != nil {
-		s.disk.watch(&s.work, s.reclaim)
+		s.reclaimer.db, s.reclaimer.disk = s.db, s.disk
+		s.disk.watch(&s.work, s.reclaimer.reclaim)
 	}
 	return nil
 }
@@ -154,6 +156,7 @@ func (s *Store) pebbleOptions(fs vfs.FS, exists bool) *pebble.Options {
 		FormatMajorVersion:          pebbleVersion,
 		MemTableSize:                memTableSize,
 		MemTableStopWritesThreshold: memTables,
+		L0StopWritesThreshold:       tablesAbove,
 		ReadOnly:                    s.options.ReadOnly,
 		ErrorIfNotExists:            exists,
 	}
@@ -187,8 +190,10 @@ func (s *Store) Commit(c *queue.Changes) (err error) {
 	if err := s.db.Apply(s.batch, s.policy.options(c.Urgent)); err != nil {
 		return fmt.Errorf("store %s: %w", s.options.Dir, err)
 	}
-	s.written += uint64(s.batch.Count())
-	s.deleted.Add(uint64(len(c.Deleted)))
+	s.meter.commits.Add(1)
+	s.meter.records.Add(uint64(s.batch.Count()))
+	s.reclaimer.deleted.Add(uint64(len(c.Deleted)))
+	s.disk.spend(s.batch.Len())
 	s.batch.Reset()
 	return nil
 }
@@ -241,35 +246,12 @@ func (s *Store) Load(id protocol.JobID, size uint32, done func(body []byte, err 
 	})
 }
 
-// reclaim has the database give back the space of deleted jobs, beside the loop.
-// By itself it would do so only when much more has been written, which on a full
-// disk may never come.
-func (s *Store) reclaim(ctx context.Context) {
-	deleted := s.deleted.Load()
-	if deleted == s.reclaimed {
-		return
-	}
-	flushed, err := s.db.AsyncFlush()
-	if err == nil {
-		select {
-		case <-flushed:
-		case <-ctx.Done():
-			return
-		}
-		err = s.db.Compact(ctx, []byte{bodyPrefix}, []byte{bodyPrefix + 1}, false)
-	}
-	if err != nil && ctx.Err() == nil {
-		s.options.Logger.Warn("cannot give back the space of deleted jobs", "error", err)
-	}
-	s.reclaimed = deleted
-}
-
 // Full tells whether the disk has too little room for further jobs.
 func (s *Store) Full() bool { return s.disk.full.Load() }
 
 // LogStats returns what stats tells of the store.
 func (s *Store) LogStats() protocol.LogStats {
-	return protocol.LogStats{File: 1, Written: s.written, MaxSize: s.options.LogSize}
+	return protocol.LogStats{File: 1, Written: s.meter.records.Load(), MaxSize: s.options.LogSize}
 }
 
 // Close closes the store. What is written and not synced is synced.
@@ -288,6 +270,7 @@ func (s *Store) release() error {
 		s.disk.stop()
 	}
 	s.work.Wait()
+	s.gauges.close()
 	if s.batch != nil {
 		err = s.batch.Close()
 	}

@@ -13,6 +13,7 @@ import (
 type vitalFS struct {
 	vfs.FS
 	fatal func(error)
+	meter *meter
 }
 
 // Unwrap returns the file system below.
@@ -47,7 +48,7 @@ func (f vitalFS) log(name string, file vfs.File, err error) (vfs.File, error) {
 		f.fatal(err)
 		return nil, err
 	}
-	return newLogFile(vitalFile{file, f.fatal}), nil
+	return newLogFile(vitalFile{file, f.fatal}, f.meter), nil
 }
 
 // vitalFile is a log that is written, or a directory that is synced.
