@@ -23,6 +23,8 @@ type client struct {
 	sent   int
 	queued int  // commands in out that no attempt to send has been made of
 	dirty  bool // in driver.dirty
+	// due is since when the commands in out should have been under way, if that is earlier than when they are sent; 0 is not.
+	due time.Duration
 
 	// waiting are the commands that are not answered, the oldest first, in groups that were sent together. Those before head are
 	// answered.
@@ -150,7 +152,11 @@ func (c *client) flushLater() {
 // flush sends what the socket takes; the rest goes when it takes more.
 func (c *client) flush() error {
 	if c.queued > 0 {
-		c.waiting = append(c.waiting, group{c.queued, c.driver.clock()})
+		at := c.driver.clock()
+		if c.due != 0 {
+			at, c.due = c.due, 0
+		}
+		c.waiting = append(c.waiting, group{c.queued, at})
 		c.queued = 0
 	}
 	for c.sent < len(c.out) {

@@ -15,7 +15,8 @@ import (
 )
 
 // CPU returns the processor time that the server has used, in user and kernel mode, 0 if that is not known. It is the sum over its
-// threads of what the scheduler counts in nanoseconds; where the kernel does not tell that, of utime and stime, in steps of 10 ms.
+// threads of what the scheduler counts in nanoseconds, without those that have ended; where the kernel does not tell that, of utime and
+// stime, in steps of 10 ms.
 func (s *Server) CPU() time.Duration {
 	if s.PID == 0 {
 		return 0

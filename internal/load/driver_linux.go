@@ -143,6 +143,21 @@ func (d *driver) run(limit time.Duration) (finished bool, err error) {
 	return true, nil
 }
 
+// runUntil works until something is over elsewhere, which it finds out a little later.
+func (d *driver) runUntil(over <-chan struct{}) error {
+	const late = 5 * time.Millisecond
+	for {
+		select {
+		case <-over:
+			return nil
+		default:
+		}
+		if finished, err := d.run(late); err != nil || finished {
+			return errors.Join(err, d.unfinished(!finished))
+		}
+	}
+}
+
 func (d *driver) flushDirty() error {
 	for _, c := range d.dirty {
 		c.dirty = false

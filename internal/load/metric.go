@@ -29,6 +29,25 @@ var (
 	Busy       = Metric{"CPU %", false, func(r *Result) float64 { return 100 * float64(r.ServerCPU) / float64(max(1, r.Elapsed)) }}
 )
 
+// Beside is how many times as long as undisturbed the slowest hundredth of commands takes while operators fulfil a duty.
+func Beside(duty string) Metric {
+	return Metric{"p99 x, " + duty, false, func(r *Result) float64 { return times(r.Find(besidePrefix+duty), r.Telling()) }}
+}
+
+// BeyondSpin is how many times as long as beside somebody who only computes the slowest hundredth of commands takes while operators
+// fulfil a duty. It is what is left of Beside without the part of the machine, whose processors are too few for all.
+func BeyondSpin(duty string) Metric {
+	return Metric{"p99/" + Spin + " " + duty, false, func(r *Result) float64 { return times(r.Find(besidePrefix+duty), r.Find(besidePrefix+Spin)) }}
+}
+
+// times is how many times the p99 of others some have; 0 if that is not known.
+func times(some, others Latency) float64 {
+	if others.P99 == 0 {
+		return 0
+	}
+	return float64(some.P99) / float64(others.P99)
+}
+
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }

@@ -77,3 +77,22 @@ func TestLatencies(t *testing.T) {
 		t.Errorf("with the way of a job: %+v", list)
 	}
 }
+
+func TestBeside(t *testing.T) {
+	r := Result{Latency: []Latency{
+		{Of: All, P99: 10}, {Of: besidePrefix + Spin, P99: 40}, {Of: besidePrefix + "list", P99: 30}, {Of: "list", P99: 900},
+	}}
+	for _, test := range []struct {
+		metric Metric
+		want   float64
+	}{
+		{Beside(Spin), 4}, {Beside("list"), 3}, {BeyondSpin("list"), 0.75}, {Beside("nothing"), 0},
+	} {
+		if got := test.metric.Value(&r); got != test.want {
+			t.Errorf("%s: %v, want %v", test.metric.Name, got, test.want)
+		}
+		if got := test.metric.Value(&Result{}); got != 0 {
+			t.Errorf("%s of nothing: %v, want 0", test.metric.Name, got)
+		}
+	}
+}

@@ -32,7 +32,7 @@ func (t *trial) latency() (Result, error) {
 			return Result{}, err
 		}
 		if !t.server.own() {
-			c.role = &guest{role: s}
+			c.role = &guest{tube: ownTube, role: s}
 		}
 		list = append(list, s)
 	}
@@ -109,6 +109,44 @@ func (v *receiver) react(c *client, r *reply) error {
 	case otherKind: // WATCHING
 	default:
 		return unexpectedKind(r)
+	}
+	return nil
+}
+
+// pace has cycles begin at a steady rate, whichever client is free.
+type pace struct {
+	free []*client
+	// owed are when cycles should have begun for which nobody was free, the oldest first. Who is free next begins them, and their
+	// first command counts from then.
+	owed []time.Duration
+}
+
+// due tells whether a client that is free is to begin a cycle at once; otherwise tick will have it begin.
+func (p *pace) due(c *client) bool {
+	if len(p.owed) == 0 {
+		p.free = append(p.free, c)
+		return false
+	}
+	c.due, p.owed = p.owed[0], p.owed[1:]
+	return true
+}
+
+// tick makes a number of cycles due.
+func (p *pace) tick(n uint64, now time.Duration) error {
+	for range n {
+		last := len(p.free) - 1
+		if last < 0 {
+			p.owed = append(p.owed, now)
+			continue
+		}
+		c := p.free[last]
+		p.free = p.free[:last]
+		if y, ok := c.role.(*cycler); ok {
+			y.jobs.put(c)
+		}
+		if err := c.flush(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

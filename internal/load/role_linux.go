@@ -156,10 +156,18 @@ func (w *worker) react(c *client, r *reply) error {
 type cycler struct {
 	jobs   *jobs
 	window int
+	pace   *pace // when a strand begins again; nil is at once
 }
 
 func (y *cycler) begin(c *client) {
 	for range y.window {
+		y.again(c)
+	}
+}
+
+// again begins a cycle, now or when it is time.
+func (y *cycler) again(c *client) {
+	if y.pace == nil || y.pace.due(c) {
 		y.jobs.put(c)
 	}
 }
@@ -174,7 +182,7 @@ func (y *cycler) react(c *client, r *reply) error {
 		}
 		c.sayDelete(r.digits)
 	case deleteKind:
-		y.jobs.put(c)
+		y.again(c)
 	default:
 		return unexpectedKind(r)
 	}
@@ -269,16 +277,17 @@ func (a *asker) react(c *client, r *reply) error {
 	return nil
 }
 
-// guest goes to the own tube first, and then takes its role.
+// guest goes to a tube of its own first, and then takes its role.
 type guest struct {
+	tube string
 	role role
 	left int // replies to come before that
 }
 
 func (g *guest) begin(c *client) {
 	g.left = 3
-	c.say("use " + ownTube + crlf)
-	c.say("watch " + ownTube + crlf)
+	c.say("use " + g.tube + crlf)
+	c.say("watch " + g.tube + crlf)
 	c.say("ignore default" + crlf)
 }
 

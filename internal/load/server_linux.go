@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Program is a server that can be started: a name for reports, and a command line. The argument {dir} stands for a new directory
-// for jobs, which is deleted with all in it when the server is stopped.
+// Program is a server that can be started: a name for reports, and a command line. {dir} in an argument stands for a new directory
+// for jobs, which is deleted with all in it when the server is stopped, and {http} for an address on which it is to serve HTTP.
 type Program struct {
 	Name string
 	Path string
@@ -40,6 +40,7 @@ func ParseProgram(line string) (Program, error) {
 type Server struct {
 	Name    string
 	Address string
+	HTTP    string // the address of its API and console; empty if it has none
 	Dir     string // where it keeps jobs; empty if that is not known
 	PID     int    // 0 if not known, and then its costs are not either
 
@@ -71,15 +72,19 @@ func Start(ctx context.Context, p Program, parent string) (*Server, error) {
 
 // launch starts the process, in the directory of the one before if there was one.
 func (s *Server) launch(ctx context.Context) error {
-	port, err := freePort(ctx)
+	ports, err := freePorts(ctx, 2)
 	if err != nil {
 		return err
 	}
-	args := []string{"-l", "127.0.0.1", "-p", port}
+	args := []string{"-l", "127.0.0.1", "-p", ports[0]}
+	address := net.JoinHostPort("127.0.0.1", ports[1])
 	for _, a := range s.program.Args {
-		args = append(args, strings.ReplaceAll(a, "{dir}", s.Dir))
+		if strings.Contains(a, "{http}") {
+			s.HTTP = address
+		}
+		args = append(args, strings.NewReplacer("{dir}", s.Dir, "{http}", address).Replace(a))
 	}
-	s.Address = net.JoinHostPort("127.0.0.1", port)
+	s.Address = net.JoinHostPort("127.0.0.1", ports[0])
 	// What it says is lost: beanstalkd, for one, has a line for each connection that ends.
 	s.process = exec.Command(s.program.Path, args...) //nolint:noctx // Stop ends it
 	// Should this process be killed, its servers must not stay.
@@ -102,7 +107,7 @@ func (s *Server) answer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("it does not answer"))
 	defer cancel()
 	for {
-		if s.ask(ctx) == nil {
+		if s.ask(ctx) == nil && (s.HTTP == "" || visit(ctx, s.HTTP).ready() == nil) {
 			return nil
 		}
 		select {
@@ -136,15 +141,23 @@ func (s *Server) ask(ctx context.Context) error {
 	return err
 }
 
-// freePort finds a port that nobody uses. Somebody else may take it before the server does, which then fails to start.
-func freePort(ctx context.Context) (string, error) {
+// freePorts finds ports that nobody uses. Somebody else may take one before the server does, which then fails to start.
+func freePorts(ctx context.Context, n int) (ports []string, err error) {
 	var config net.ListenConfig
-	ln, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("load: %w", err)
+	for range n {
+		ln, listenErr := config.Listen(ctx, "tcp", "127.0.0.1:0")
+		if listenErr != nil {
+			return nil, fmt.Errorf("load: %w", listenErr)
+		}
+		// It stays open until all are found, so that they differ.
+		defer func() { err = errors.Join(err, ln.Close()) }()
+		_, port, splitErr := net.SplitHostPort(ln.Addr().String())
+		if splitErr != nil {
+			return nil, fmt.Errorf("load: %w", splitErr)
+		}
+		ports = append(ports, port)
 	}
-	_, port, err := net.SplitHostPort(ln.Addr().String())
-	return port, errors.Join(err, ln.Close())
+	return ports, nil
 }
 
 // Restart kills a server that was started and starts it again with what it has kept. It returns how long it takes from the new start

@@ -67,11 +67,17 @@ func (t *trial) idle() (Result, error) {
 }
 
 // fillTubes gives each tube a job, so that it exists.
-func (t *trial) fillTubes() error {
-	jobs := newJobs(t.plan.Body)
-	lines := make([]string, 0, 2*t.plan.Tubes)
+func (t *trial) fillTubes() error { return t.spread(1) }
+
+// spread gives each tube a number of jobs.
+func (t *trial) spread(each int) error {
+	put := string(newJobs(t.plan.Body).whole)
+	lines := make([]string, 0, (1+each)*t.plan.Tubes)
 	for i := range t.plan.Tubes {
-		lines = append(lines, "use "+tubePrefix+strconv.Itoa(i)+crlf, string(jobs.whole))
+		lines = append(lines, "use "+tubePrefix+strconv.Itoa(i)+crlf)
+		for range each {
+			lines = append(lines, put)
+		}
 	}
 	a := ask(lines...)
 	a.window = 64

@@ -81,6 +81,11 @@ var workloads = []Workload{
 		Name: "restart", About: "kill a server with --jobs jobs and start it: time to the first reply (needs {dir})", defaults: Plan{Jobs: 200_000}, Keeps: true,
 		prepare: (*trial).preload, measure: (*trial).restart,
 	},
+	{
+		Name: "operators", About: "cycle, --rate jobs a second or as fast as it goes, while operators look at --jobs jobs in --tubes tubes (needs {http})",
+		defaults: Plan{Jobs: 1_000_000, Tubes: 100_000, Body: 200}, Keeps: true,
+		prepare: (*trial).stockUp, measure: (*trial).operators,
+	},
 }
 
 // Find returns the workload of a name.
@@ -166,7 +171,7 @@ func (t *trial) driver(connections int, role func(i int) role) (*driver, error) 
 	for i := range connections {
 		r := role(i)
 		if !t.server.own() {
-			r = &guest{role: r}
+			r = &guest{tube: ownTube, role: r}
 		}
 		if _, err := d.join(r); err != nil {
 			d.close()

@@ -24,7 +24,8 @@ type Result struct {
 	OwnCPU     time.Duration
 	Latency    []Latency
 
-	// Took is how long the thing took that the workload is about: to drain a storm, to answer after a restart, to give memory back.
+	// Took is how long the thing took that the workload is about: to drain a storm, to answer after a restart, to give memory back,
+	// to show the slowest of the pages.
 	Took    time.Duration
 	RSS     int64   // bytes of resident memory at the end
 	Each    float64 // bytes of resident memory for each job or connection
@@ -41,6 +42,13 @@ type Latency struct {
 
 // All is what the sum of all kinds of commands is called in a result.
 const All = "all"
+
+const (
+	// Spin is the duty of somebody who only computes: what it does to latencies any other process would do.
+	Spin = "spin"
+	// besidePrefix and a duty are what clients' commands are called that were answered beside it.
+	besidePrefix = "beside "
+)
 
 // PerSecond is the throughput, 0 if nothing was counted.
 func (r *Result) PerSecond() float64 {

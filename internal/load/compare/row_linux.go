@@ -6,14 +6,15 @@ import (
 	"github.com/haricotq/haricot/internal/load"
 )
 
-// mode is how a server keeps jobs. Both servers have the same flags for it.
+// mode is how a server keeps jobs. Both servers have the same flags for it, but for operators, which only haricot has.
 type mode int
 
 const (
-	memory mode = iota
-	always      // on disk before the reply
-	fifty       // on disk, synced within 50 ms
-	never       // on disk, not synced
+	memory   mode = iota
+	always        // on disk before the reply
+	fifty         // on disk, synced within 50 ms
+	never         // on disk, not synced
+	attended      // in memory, with HTTP for operators
 )
 
 func (m mode) flags() []string {
@@ -24,6 +25,8 @@ func (m mode) flags() []string {
 		return []string{"-b", "{dir}", "-f", "50"}
 	case never:
 		return []string{"-b", "{dir}", "-F"}
+	case attended:
+		return []string{"--http", "{http}"}
 	default:
 		return nil
 	}

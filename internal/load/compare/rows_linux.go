@@ -8,7 +8,7 @@ import (
 
 // rows are all targets, in the order of the printed table.
 func rows() []row {
-	return slices.Concat(plainRows(), pipelinedRows(), backlogRows(), crowdRows(), durableRows(), storeRows(), jobCycleRows())
+	return slices.Concat(plainRows(), pipelinedRows(), backlogRows(), crowdRows(), durableRows(), storeRows(), jobCycleRows(), operatorRows())
 }
 
 func plan(n, w, body int) load.Plan { return load.Plan{Connections: n, Window: w, Body: body} }
@@ -144,5 +144,27 @@ func jobCycleRows() []row {
 		cycle("job cycle n=1, f0", 1, 1, always, ops(0.85, 1), cpu(1.5, 1)),
 		cycle("job cycle n=64, f0", 64, 1, always, ops(4, 8), cpu(0.36, 0.2)),
 		cycle("job cycle n=8 w=16, f0", 8, 16, always, ops(15, 25), cpu(0.13, 0.05)),
+	}
+}
+
+// operatorRows are about what clients feel of operators, and how long pages take to appear. At a moderate rate commands may take twice
+// as long as undisturbed. As fast as it goes the clients need all of a small machine, and what a process that only computes does to
+// them is taken off.
+func operatorRows() []row {
+	operators := func(name string, rate int, beside func(duty string) load.Metric) row {
+		r := row{
+			name: name, workload: "operators", ours: attended, alone: true, rounds: 3,
+			plan:  load.Plan{Connections: 8, Window: 1, Body: 200, Jobs: 1_000_000, Tubes: 100_000, Rate: rate},
+			goals: []goal{p99(0), {metric: load.Beside(load.Spin)}},
+		}
+		for _, duty := range []string{"scrape", "list", "search", "pages", "bulk"} {
+			r.goals = append(r.goals, goal{metric: beside(duty), floor: 2, absolute: true})
+		}
+		r.goals = append(r.goals, goal{metric: load.Took, floor: 1, absolute: true})
+		return r
+	}
+	return []row{
+		operators("operators, 1k jobs/s, n=8", 1000, load.Beside),
+		operators("operators, cycle n=8", 0, load.BeyondSpin),
 	}
 }
