@@ -3,11 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/haricotq/haricot/internal/terminal"
 )
 
 const (
@@ -38,15 +37,8 @@ func newBar(p *process, u unit) *bar {
 	return b
 }
 
-// isTerminal tells whether a person may be looking: only terminals have a size.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	return err == nil
-}
+// isTerminal tells whether a person may be looking.
+func isTerminal(w io.Writer) bool { return terminal.Is(w) }
 
 // set says how much is done, and of how much; a total of 0 is not known.
 func (b *bar) set(what string, done, total int64) {

@@ -15,7 +15,7 @@ import (
 
 // systemCommands are the subcommands that work on this system only.
 type systemCommands struct {
-	Bench benchCommand `cmd:"" help:"Put load on a beanstalk server, or on two in turns, and measure them."`
+	Bench benchCommand `cmd:"" group:"server" help:"Put load on a beanstalk server, or on two in turns, and measure them."`
 }
 
 // benchCommand measures servers. What a workload has no use for is ignored; what is left out, each has defaults of its own for.
@@ -24,7 +24,7 @@ type benchCommand struct {
 
 	Addr   string `placeholder:"ADDR" xor:"server" help:"Measure the server at this address, host:port or unix:PATH, in the tube haricot-bench."`
 	PID    int    `name:"pid" placeholder:"PID" help:"With --addr: the server's process, whose processor time and memory are read."`
-	Server string `placeholder:"COMMAND" xor:"server" help:"Start this server on a free port; {dir} in it stands for a new directory, as in 'haricot -b {dir}'. Default: this haricot."`
+	Server string `placeholder:"COMMAND" xor:"server" help:"Start this server on a free port; {dir} in it stands for a new directory, as in 'haricot -b {dir}', and {http} for a free address. Default: this haricot."`
 	Vs     string `placeholder:"COMMAND" help:"Start this one too, measure both in turns, and compare."`
 	Dir    string `placeholder:"DIR" default:"" help:"Make the directories for {dir} here. Default: the system's place for temporary files."`
 
@@ -73,7 +73,7 @@ func (c *benchCommand) workloads(p *process) ([]load.Workload, error) {
 	for _, name := range c.Workload {
 		if name == "list" {
 			for _, w := range load.Workloads() {
-				fmt.Fprintf(p.stdout, "%-8s  %s\n", w.Name, w.About)
+				fmt.Fprintf(p.stdout, "%-9s  %s\n", w.Name, w.About)
 			}
 			return nil, nil
 		}

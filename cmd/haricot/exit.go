@@ -6,11 +6,15 @@ import (
 	"github.com/haricotq/haricot/internal/service"
 )
 
-// Exit statuses are beanstalkd's, since init scripts and packages look at them. A second stop signal adds 128 plus its number.
+// Exit statuses. From 5 on they are beanstalkd's, since init scripts and packages look at them. A second stop signal adds 128 plus
+// its number.
 const (
 	exitOK         = 0
-	exitInternal   = 1   // the server failed while it ran
-	exitUsage      = 5   // the command line is wrong
+	exitInternal   = 1   // the server failed while it ran, or a command did
+	exitUsage      = 2   // the command line is wrong
+	exitNothing    = 3   // what was asked for is not there
+	exitTimeout    = 4   // it did not happen in time
+	exitFlags      = 5   // the command line of serve is wrong
 	exitStore      = 10  // the directory of -b cannot be used
 	exitUserLookup = 32  // the user database cannot be read
 	exitNoUser     = 33  // the user of -u does not exist
@@ -30,6 +34,9 @@ type failure struct {
 }
 
 func (f *failure) Unwrap() error { return f.error }
+
+// nothing marks an error as one that says that something is not there.
+func nothing(err error) *failure { return &failure{error: err, code: exitNothing} }
 
 // usage marks an error as a fault of the command line.
 func usage(err error) *failure { return &failure{error: err, code: exitUsage} }

@@ -278,6 +278,9 @@ func reference(t *testing.T) string {
 	t.Helper()
 	const path = "/usr/bin/beanstalkd"
 	if _, err := os.Stat(path); err != nil {
+		if os.Getenv("HARICOT_REQUIRE_REFERENCE") != "" {
+			t.Fatalf("the reference server is not installed, and HARICOT_REQUIRE_REFERENCE is set: %v", err)
+		}
 		t.Skip("the reference server is not installed: apt-get install beanstalkd")
 	}
 	return path

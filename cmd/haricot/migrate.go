@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/haricotq/haricot/internal/migration"
@@ -96,12 +95,7 @@ func (c *migrateCommand) connect() (from, to *migration.Server, err error) {
 
 // reach connects to a server.
 func reach(role migration.Role, address string) (*migration.Server, error) {
-	network, target := "tcp", address
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		network, target = "unix", path
-	} else if _, _, err := net.SplitHostPort(address); err != nil {
-		target = net.JoinHostPort(strings.Trim(address, "[]"), defaultPort)
-	}
+	network, target := destination(address)
 	conn, err := net.Dial(network, target)
 	if err != nil {
 		return nil, &failure{error: fmt.Errorf("cannot reach the %s: %w", role, err), code: exitSocket}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -32,12 +33,13 @@ type serveCommand struct {
 	Version    versionFlag `short:"v" help:"Print the version and exit."`
 
 	storeFlags  `embed:""`
+	httpFlags   `embed:""`
 	bygoneFlags `embed:""`
 }
 
 // Run serves until a signal ends it. Errors from here on are logged, for somebody may read nothing else.
 func (c *serveCommand) Run(p *process) error {
-	if err := c.check(); err != nil {
+	if err := errors.Join(c.storeFlags.check(), c.httpFlags.check()); err != nil {
 		return usage(err)
 	}
 	log := c.logger(p.stderr)
@@ -59,15 +61,12 @@ func (c *serveCommand) serve(log *slog.Logger, p *process) error {
 	c.announce(log)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	var running atomic.Pointer[server.Server]
+	var up parts
 	signals := catchSignals(&signalActions{
-		drain: func(on bool) {
-			if srv := running.Load(); srv != nil {
-				srv.Drain(on)
-			}
-		},
+		drain: up.drain,
 		stop: func() {
 			notify(log, daemon.SdNotifyStopping)
+			up.operators.Load().stopping()
 			stop()
 		},
 		exit: p.exit,
@@ -75,17 +74,20 @@ func (c *serveCommand) serve(log *slog.Logger, p *process) error {
 	})
 	defer signals.release()
 
-	sockets, err := c.open(ctx, log)
+	sockets, forHTTP, err := c.openSockets(ctx, log)
+	defer removeSockets(log, slices.Concat(sockets, forHTTP))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // A signal came while a host name was looked up.
 		}
 		return &failure{error: err, code: exitSocket}
 	}
-	defer removeSockets(log, sockets)
-	if err := c.becomeUser(log, sockets); err != nil {
+	if err := c.becomeUser(log, slices.Concat(sockets, forHTTP)); err != nil {
 		return &failure{error: err, code: userStatus(err)}
 	}
+	operators := c.openWindow(log, forHTTP)
+	defer operators.close()
+	up.operators.Store(operators)
 	kept, err := c.openStore(log, p)
 	if err != nil {
 		return err
@@ -95,7 +97,8 @@ func (c *serveCommand) serve(log *slog.Logger, p *process) error {
 		return errors.Join(c.unrecovered(err), kept.close())
 	}
 	kept.recovered()
-	running.Store(srv)
+	up.server.Store(srv)
+	operators.look(srv, kept)
 	for _, s := range sockets {
 		if err := srv.Serve(s.Listener); err != nil {
 			return &failure{error: fmt.Errorf("cannot serve on %s: %w", s.Addr(), err), code: exitSocket}
@@ -103,11 +106,24 @@ func (c *serveCommand) serve(log *slog.Logger, p *process) error {
 	}
 	notify(log, daemon.SdNotifyReady)
 	err = srv.Run(ctx)
+	operators.close() // before the store is, which it looks at
 	if err = errors.Join(err, kept.close()); err != nil {
 		return fmt.Errorf("the server failed: %w", err)
 	}
 	log.Info("stopped")
 	return nil
+}
+
+// parts are those of the server that signals act on, from when they are there.
+type parts struct {
+	server    atomic.Pointer[server.Server]
+	operators atomic.Pointer[window]
+}
+
+func (u *parts) drain(on bool) {
+	if srv := u.server.Load(); srv != nil {
+		srv.Drain(on)
+	}
 }
 
 // serverConfig says how the server is to work.
@@ -118,6 +134,7 @@ func (c *serveCommand) serverConfig(log *slog.Logger, kept *keeper) server.Confi
 		TubeMaxJobs:  uint64(c.TubeMaxJobs),
 		TubeMaxBytes: uint64(c.TubeMaxBytes),
 		Logger:       log,
+		Observed:     len(c.HTTP) > 0,
 	}
 	if kept != nil {
 		config.Store = kept.Store
@@ -147,6 +164,15 @@ func raiseProcs() {
 	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) < least {
 		runtime.GOMAXPROCS(least)
 	}
+}
+
+// openSockets gives the sockets for clients and those for HTTP. On an error those that are open already are given too.
+func (c *serveCommand) openSockets(ctx context.Context, log *slog.Logger) (sockets, forHTTP []*service.Socket, err error) {
+	if sockets, err = c.open(ctx, log); err != nil {
+		return nil, nil, err
+	}
+	forHTTP, err = c.openHTTP(ctx, c.SocketMode)
+	return sockets, forHTTP, err
 }
 
 // open gives the sockets that systemd has passed, or opens those that the flags name. On an error none is left open.

@@ -189,7 +189,7 @@ func TestToolStatus(t *testing.T) {
 		{exitInternal, []string{"import", empty, letter}},
 		{exitInternal, []string{"import", empty, nowhere}},
 		{exitStore, []string{"serve", "-b", nowhere}},
-		{exitUsage, []string{"serve", "-f", "soon"}},
+		{exitFlags, []string{"serve", "-f", "soon"}},
 	} {
 		if o := runs(t, "haricot", test.args...); o.status != test.want {
 			t.Errorf("haricot %s: status %d, want %d: %s", strings.Join(test.args, " "), o.status, test.want, o.stderr)
