@@ -6,9 +6,9 @@
 # Tools come from tools/go.mod, so that everybody runs the same versions and the main module stays free of them.
 TOOL := go tool -modfile=tools/go.mod
 
-# Packages with unit tests: all but the suites that have a target of their own. Those also play sessions in real time against a
-# real beanstalkd, so they run without the race detector, which would slow down one side only.
-UNIT = $$(go list ./... | grep -v '/conformance')
+# Packages with unit tests: all but the suites that have a target of their own. The first also plays sessions in real time against a
+# real beanstalkd, so it runs without the race detector, which would slow down one side only; the second builds packages.
+UNIT = $$(go list ./... | grep -v -e '/conformance' -e '/packaging')
 
 # Inputs for each fuzz target, or a time; runs of each benchmark, and the sessions of the long differential test.
 FUZZTIME ?= 5000x
@@ -85,6 +85,24 @@ client: ## The parts of our own client that are modules of their own
 .PHONY: clients
 clients: build ## Other people's client libraries against haricot
 	clients/run bin/haricot
+
+.PHONY: console
+console: build ## The console in a real browser
+	clients/console/run bin/haricot
+
+## Ship
+
+.PHONY: deb
+deb: ## Debian packages of haricot and haricot-beanstalkd, into dist/
+	packaging/deb dist
+
+.PHONY: release
+release: ## Archives for linux and darwin, amd64 and arm64, with checksums and lists of what they are made of, into dist/
+	scripts/release dist
+
+.PHONY: package
+package: ## Build all that is shipped, twice; install, upgrade, remove it in a small system; run the cookbook (as root)
+	go test -timeout 40m ./packaging/...
 
 ## Read and tidy
 

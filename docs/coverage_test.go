@@ -169,7 +169,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 func TestLinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([a-z0-9./_-]*)(#[^)]+)?\)`)
 	drop := regexp.MustCompile(`[^a-z0-9 -]`)
-	for _, file := range []string{"protocol.md", "differences.md"} {
+	for _, file := range []string{"protocol.md", "differences.md", operations} {
 		p := readPage(t, file)
 		for _, section := range p.sections {
 			for _, m := range link.FindAllStringSubmatch(section, -1) {
