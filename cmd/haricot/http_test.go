@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/haricotq/haricot/internal/operator"
 )
 
 // page asks for a page by way of a unix socket.
@@ -69,12 +71,15 @@ func TestHTTP(t *testing.T) {
 	expect("GET", "/api/v1/tubes/default/jobs", 200, `"body":"hello"`)
 	expect("GET", "/metrics", 200, `haricot_tube_jobs{state="ready",tube="default"} 1`, "haricot_sync_duration_seconds_count", "haricot_disk_free_bytes")
 	expect("GET", "/", 200, "<!doctype html>")
+	if name := operator.ProcessName(os.Getpid()); name != "" { // the system tells who is at the other end
+		expect("GET", "/api/v1/connections", 200, `"name":"`+name+`"`)
+	}
 	expect("POST", "/api/v1/jobs/1/bury", 204)
 	if got := c.ask("peek-buried"); got != "FOUND 1 5" {
 		t.Errorf("peek-buried: %q", got)
 	}
-	if changes := d.find("operator: bury"); len(changes) != 1 || !strings.Contains(changes[0].String("by"), "uid ") {
-		t.Errorf("the log says of the change: %v", changes)
+	if change := d.event("operator: bury", 0); !strings.Contains(change.String("by"), "uid ") {
+		t.Errorf("the log says of the change: %v", change)
 	}
 	expect("GET", "/debug/pprof/", 404)
 

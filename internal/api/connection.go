@@ -15,6 +15,7 @@ type connection struct {
 	ID       uint32  `json:"id"`
 	Address  string  `json:"address"`
 	PID      int     `json:"pid,omitempty"`
+	Name     string  `json:"name"`
 	Age      seconds `json:"age"`
 	Producer bool    `json:"producer"`
 	Worker   bool    `json:"worker"`
@@ -82,6 +83,9 @@ func (a *api) connections(c *call) (any, error) {
 	if limit > 0 && len(list) > limit {
 		answer.Connections, answer.Next = list[:limit], strconv.FormatUint(uint64(list[limit-1].ID), 10)
 	}
+	for _, v := range answer.Connections {
+		v.Name = operator.ProcessName(v.PID)
+	}
 	return answer, nil
 }
 
@@ -98,5 +102,7 @@ func (a *api) connection(c *call) (any, error) {
 	if !ok {
 		return nil, &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("There is no connection %d.", id)}
 	}
-	return connectionOf(v), nil
+	answer := connectionOf(v)
+	answer.Name = operator.ProcessName(answer.PID)
+	return answer, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,18 +173,12 @@ func (c *Console) connection(w http.ResponseWriter, r *http.Request) error {
 	return c.show(w, r, "connection.html", &row)
 }
 
-// processName is the name of a process of this machine, and empty if it is not
-// known. Names are whatever a process calls itself.
+// processName is operator.ProcessName for many connections, of which most are of
+// few processes.
 func processName(known map[int]string, pid int) string {
-	if pid <= 0 {
-		return ""
-	}
 	name, ok := known[pid]
 	if !ok {
-		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		if err == nil {
-			name = strings.TrimSpace(strings.ToValidUTF8(string(comm), "?"))
-		}
+		name = operator.ProcessName(pid)
 		known[pid] = name
 	}
 	return name
