@@ -16,7 +16,7 @@ type family[T any] struct {
 type outlet struct {
 	desc   *prometheus.Desc
 	labels []string // those that tell one T from another
-	to     chan<- prometheus.Metric
+	to     *[]prometheus.Metric
 }
 
 // value gives a sample; labels are those that the family adds.
@@ -26,11 +26,11 @@ func (o *outlet) value(kind prometheus.ValueType, value float64, labels ...strin
 	} else {
 		labels = append(o.labels[:len(o.labels):len(o.labels)], labels...)
 	}
-	o.to <- prometheus.MustNewConstMetric(o.desc, kind, value, labels...)
+	*o.to = append(*o.to, prometheus.MustNewConstMetric(o.desc, kind, value, labels...))
 }
 
 // collect makes the metrics of a family.
-func (f *family[T]) collect(of *T, labels []string, to chan<- prometheus.Metric) {
+func (f *family[T]) collect(of *T, labels []string, to *[]prometheus.Metric) {
 	f.read(of, &outlet{f.desc, labels, to})
 }
 
@@ -84,7 +84,7 @@ func (s subject[T]) events(name, help string, event queue.Event, done func(*T) *
 func (s subject[T]) distribution(name, help string, of func(*T) (h histogram, ok bool)) family[T] {
 	return s.family(name, help, func(t *T, to *outlet) {
 		if h, ok := of(t); ok {
-			to.to <- prometheus.MustNewConstHistogram(to.desc, h.count, h.sum, h.buckets, to.labels...)
+			*to.to = append(*to.to, prometheus.MustNewConstHistogram(to.desc, h.count, h.sum, h.buckets, to.labels...))
 		}
 	})
 }

@@ -79,9 +79,9 @@ func (h *handler) scrape(ctx context.Context) (prometheus.Gatherer, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.shown.reading = r
+	h.shown.show(r)
 	gathered := repeat(h.registry.Gather())
-	h.shown.reading = nil
+	h.shown.metrics = nil
 	return prometheus.GathererFunc(gathered), nil
 }
 
