@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,10 +98,17 @@ type window struct {
 	samples sync.WaitGroup
 }
 
+// lazyGC is how much garbage may come for each byte in use, in percent, while HTTP is served. A list of very many tubes is much garbage, and
+// while the collector works, in as many threads as there are processors, clients wait for one. Jobs are not in its memory.
+const lazyGC = 400
+
 // openWindow begins to answer on sockets. Until look there is only health to be asked for.
 func (f *httpFlags) openWindow(log *slog.Logger, sockets []*service.Socket) *window {
 	if len(sockets) == 0 {
 		return nil
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(lazyGC)
 	}
 	w := &window{flags: f, log: log, cancel: func() {}, admin: admin.New(admin.Config{
 		ReadOnly: f.HTTPReadOnly, Profiles: f.HTTPPprof, Hosts: f.HTTPHost, Logger: log,
