@@ -202,31 +202,25 @@ func (s *searcher) one(ctx context.Context, visit func(protocol.JobID) (more boo
 // step collects candidates, until there is no room for the body of the next.
 func (s *searcher) step(ctx context.Context) error {
 	s.candidates, s.bodies = s.candidates[:0], s.bodies[:0]
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return s.door.Operate(func(t *engine.Turn) {
+	full := queue.Position(0) // the first job for which there is no room
+	_, err := s.Operator.step(ctx, func(t *engine.Turn) (more bool) {
 		selection := s.query.selection(t.Now)
-		full := queue.Position(0) // the first job for which there is no room
-		for began := s.now(); ; {
-			s.at = t.Walk(s.at, portion, &selection, func(at queue.Position, rank queue.Rank) {
-				if full != 0 {
-					return
-				}
-				if end, ok := s.copyBody(t, rank.ID); ok {
-					s.candidates = append(s.candidates, candidate{rank.ID, at, end})
-				} else {
-					full = at
-				}
-			})
+		s.at = t.Walk(s.at, portion, &selection, func(at queue.Position, rank queue.Rank) {
 			if full != 0 {
-				s.at = full
-			}
-			if full != 0 || s.at == 0 || s.now().Sub(began) >= stepTime {
 				return
 			}
+			if end, ok := s.copyBody(t, rank.ID); ok {
+				s.candidates = append(s.candidates, candidate{rank.ID, at, end})
+			} else {
+				full = at
+			}
+		})
+		if full != 0 {
+			s.at = full
 		}
+		return full == 0 && s.at != 0
 	})
+	return err
 }
 
 // copyBody keeps a job's body, if it is wanted, and returns where it ends, or -1

@@ -125,23 +125,8 @@ func (m *Machine) GiveBack(now Instant, id protocol.JobID, delay time.Duration) 
 	case m.job(s).state != Reserved:
 		return ErrNotReserved
 	}
-	h, j := m.past(s), m.job(s)
-	m.unreserve(m.clients[h.owner], s)
-	m.saveNow(s)
-	h.releases++
-	m.note(m.tubeOf(j), Releases)
-	j.delay = uint32(delay / time.Second)
-	m.place(now, s, delay)
+	m.releaseHeld(now, m.clients[m.past(s).owner], s, delay)
 	return nil
-}
-
-// place brings a job into its tube, ready at once or after a delay.
-func (m *Machine) place(now Instant, s slot, delay time.Duration) {
-	if delay > 0 {
-		m.makeDelayed(s, now.add(delay))
-	} else {
-		m.makeReady(now, s)
-	}
 }
 
 // Move brings a job into another tube, where it is in the state in which it
@@ -163,8 +148,7 @@ func (m *Machine) Move(now Instant, id protocol.JobID, tube string, hold Hold) e
 		return ErrBadTube
 	}
 	to := m.makeTube([]byte(tube))
-	if limits := &m.config; limits.TubeJobs > 0 && to.size() >= limits.TubeJobs ||
-		limits.TubeBytes > 0 && to.bytes+uint64(j.size) > limits.TubeBytes {
+	if m.tubeFull(to, j.size) {
 		m.reap(to)
 		return ErrNoRoom
 	}

@@ -1,6 +1,10 @@
 package queue
 
-import "github.com/haricotq/haricot/internal/protocol"
+import (
+	"time"
+
+	"github.com/haricotq/haricot/internal/protocol"
+)
 
 // This file moves jobs between the places where they can be. A job is taken out
 // of its place, changed while it is in none, and brought into the next.
@@ -36,6 +40,15 @@ func (m *Machine) unreserve(c *client, s slot) {
 	c.reserved.remove(m, int(j.place))
 	c.held.unlink(m, s)
 	m.count(m.tubeOf(j), Reserved, lessOne)
+}
+
+// place brings a job into its tube, ready at once or after a delay.
+func (m *Machine) place(now Instant, s slot, delay time.Duration) {
+	if delay > 0 {
+		m.makeDelayed(s, now.add(delay))
+	} else {
+		m.makeReady(now, s)
+	}
 }
 
 // makeReady brings a job into its tube's ready ones, and gives it to the

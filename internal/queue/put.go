@@ -86,6 +86,12 @@ func (m *Machine) overLimit(t *tube, size uint32) bool {
 	if limits.Memory > 0 && !limits.Durable && m.memory.Used()+int64(size) > limits.Memory {
 		return true
 	}
+	return m.tubeFull(t, size)
+}
+
+// tubeFull tells whether another job of that size is one too many for a tube.
+func (m *Machine) tubeFull(t *tube, size uint32) bool {
+	limits := &m.config
 	if limits.TubeJobs > 0 && t.size() >= limits.TubeJobs {
 		return true
 	}
@@ -130,9 +136,5 @@ func (m *Machine) accept(now Instant, s slot) {
 	m.tubeOf(j).bytes += uint64(j.size)
 	m.stats.TotalJobs++
 	m.note(m.tubeOf(j), Puts)
-	if j.delay > 0 {
-		m.makeDelayed(s, now.add(time.Duration(j.delay)*time.Second))
-	} else {
-		m.makeReady(now, s)
-	}
+	m.place(now, s, time.Duration(j.delay)*time.Second)
 }

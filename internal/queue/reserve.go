@@ -141,18 +141,20 @@ func (m *Machine) release(now Instant, c *client, cmd *protocol.Command) {
 		m.say(c, protocol.NotFound)
 		return
 	}
+	m.job(s).priority = cmd.Priority
+	m.say(c, protocol.Released)
+	m.releaseHeld(now, c, s, cmd.Delay)
+}
+
+// releaseHeld takes back a job that the client holds, for others.
+func (m *Machine) releaseHeld(now Instant, c *client, s slot, delay time.Duration) {
 	m.unreserve(c, s)
 	m.saveNow(s)
 	m.past(s).releases++
 	j := m.job(s)
 	m.note(m.tubeOf(j), Releases)
-	j.priority, j.delay = cmd.Priority, uint32(cmd.Delay/time.Second)
-	m.say(c, protocol.Released)
-	if cmd.Delay > 0 {
-		m.makeDelayed(s, now.add(cmd.Delay))
-	} else {
-		m.makeReady(now, s)
-	}
+	j.delay = uint32(delay / time.Second)
+	m.place(now, s, delay)
 }
 
 func (m *Machine) bury(c *client, id protocol.JobID, p protocol.Priority) {
