@@ -255,7 +255,7 @@ func (c *Conn) tubes(ctx context.Context, verb protocol.Verb) ([]string, error) 
 	var list []string
 	for line := range strings.Lines(string(r.data)) {
 		if name, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "- "); ok {
-			list = append(list, unquote(name))
+			list = append(list, protocol.Unquote(name))
 		}
 	}
 	return slices.Clip(list), nil

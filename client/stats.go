@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/haricotq/haricot/internal/protocol"
 )
 
 // JobCounts says how many jobs are in which state. An urgent job is a ready one
@@ -132,7 +134,7 @@ func decodeStats(document []byte, into any) {
 		if !found {
 			continue // the line that begins the document
 		}
-		value = unquote(strings.TrimSpace(value))
+		value = protocol.Unquote(strings.TrimSpace(value))
 		if field, known := fields[key]; !known || !setStat(field, value) {
 			other[key] = value
 		}
@@ -177,16 +179,4 @@ func setStat(field reflect.Value, value string) bool {
 	}
 	field.SetUint(n)
 	return true
-}
-
-// unquote takes off the quotes that some versions put around some texts. Those of
-// beanstalkd are without escapes, in contrast to haricot's.
-func unquote(text string) string {
-	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
-		return text
-	}
-	if plain, err := strconv.Unquote(text); err == nil {
-		return plain
-	}
-	return text[1 : len(text)-1]
 }

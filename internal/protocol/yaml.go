@@ -96,3 +96,15 @@ func misread(s string) bool {
 	}
 	return strings.ContainsAny(s[:1], "0123456789+._") && scalar.MatchString(s)
 }
+
+// Unquote takes off the quotes that some servers put around some texts of their
+// statistics. Those of beanstalkd are without escapes, in contrast to haricot's.
+func Unquote(text string) string {
+	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
+		return text
+	}
+	if plain, err := strconv.Unquote(text); err == nil {
+		return plain
+	}
+	return text[1 : len(text)-1]
+}

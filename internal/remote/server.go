@@ -68,7 +68,7 @@ func (s *Server) Tubes() ([]string, error) {
 	var names []string
 	for line := range strings.Lines(string(r.Data)) {
 		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "- "); ok {
-			names = append(names, unquote(name))
+			names = append(names, protocol.Unquote(name))
 		}
 	}
 	return names, nil

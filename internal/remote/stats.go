@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/haricotq/haricot/internal/protocol"
 )
 
 // Stats are statistics in the order in which the server gives them.
@@ -22,20 +24,9 @@ func parseStats(data []byte) Stats {
 		if !ok {
 			continue // the line that begins the document
 		}
-		s = append(s, Stat{name, unquote(strings.TrimSpace(value))})
+		s = append(s, Stat{name, protocol.Unquote(strings.TrimSpace(value))})
 	}
 	return s
-}
-
-// unquote takes off the quotes that some servers put around texts, with or without escapes in them.
-func unquote(text string) string {
-	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
-		return text
-	}
-	if plain, err := strconv.Unquote(text); err == nil {
-		return plain
-	}
-	return text[1 : len(text)-1]
 }
 
 // Value is the value of a name; empty if it is not there.
